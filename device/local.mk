@@ -23,6 +23,7 @@ libdevice_la_SOURCES = \
 	device/cuda/memory.c device/cuda/memory.h \
 	device/cuda/module.c device/cuda/module.h \
 	device/cuda/pace.c device/cuda/pace.h \
+	device/cuda/pages.c device/cuda/pages.h \
 	device/cuda/partition.c device/cuda/partition.h \
 	device/cuda/print.c device/cuda/print.h \
 	device/cuda/queue.c device/cuda/queue.h \

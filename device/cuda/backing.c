@@ -5,7 +5,7 @@
  * of which waits for kernels.
  *
  * The driver gives memory as somebody has left it, in this process maybe another tenant. It is zeroed when a mapping is first given
- * access.
+ * access, or before another process has it.
  */
 #include "device/cuda/backing.h"
 
@@ -15,14 +15,13 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "device/cuda/memory.h"
+#include "device/cuda/pages.h"
 #include "device/cuda/send.h"
 
 struct gsb_backing {
 	struct cuda_device *dev;
-	uint64_t owner, size;
-	CUmemGenericAllocationHandle handle;
-	bool zeroed;
-	uint64_t n_zeroed; /* of dev->n_zeroed, when it will have come to zero */
+	struct cuda_pages *pages;
+	uint64_t size;
 };
 
 static CUmemLocation location(const struct cuda_device *dev)
@@ -63,23 +62,35 @@ void cuda_backings_finish(struct cuda_device *dev)
 
 /* ---- backings ---- */
 
-static int create(struct gsb_backing *b)
+/* Consumes the pages, also if it fails. */
+static int wrap(struct cuda_pages *pages, struct gsb_backing **out)
 {
-	struct cuda_device *dev = b->dev;
-	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-					  .location = location(dev)};
+	struct gsb_backing *b = malloc(sizeof(*b));
 
-	if (b->size > dev->info.total_mem_bytes - dev->mapped_bytes ||
-	    cuda_note(dev, dev->cu.cuMemCreate(&b->handle, b->size, &prop, 0)))
+	if (!b) {
+		cuda_pages_put(pages);
 		return -ENOMEM;
+	}
+	*b = (struct gsb_backing){.dev = pages->dev, .pages = pages, .size = pages->size};
+	*out = b;
 	return 0;
+}
+
+int cuda_backing_of(struct cuda_pages *pages, struct gsb_backing **out)
+{
+	return wrap(cuda_pages_get(pages), out);
+}
+
+struct cuda_pages *cuda_backing_pages(const struct gsb_backing *b)
+{
+	return b->pages;
 }
 
 int cuda_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
 			struct gsb_backing **out)
 {
 	struct cuda_device *dev = to_cuda(base);
-	struct gsb_backing *b;
+	struct cuda_pages *pages;
 	int err;
 
 	if (!size || size % GSB_BACKING_UNIT)
@@ -89,30 +100,19 @@ int cuda_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
 		return err;
 	if (size > dev->info.total_mem_bytes - dev->used_bytes)
 		return -ENOMEM;
-	b = malloc(sizeof(*b));
-	if (!b)
-		return -ENOMEM;
-	*b = (struct gsb_backing){.dev = dev, .owner = owner, .size = size};
-	err = create(b);
+	err = cuda_pages_create(dev, size, &pages);
 	if (err && cuda_mem_make_room(dev))
-		err = create(b);
-	if (err) {
-		free(b);
+		err = cuda_pages_create(dev, size, &pages);
+	if (err)
 		return err;
-	}
+	pages->used = size;
 	dev->used_bytes += size;
-	dev->mapped_bytes += size;
-	*out = b;
-	return 0;
+	return wrap(pages, out);
 }
 
 void cuda_backing_destroy(struct gsb_backing *b)
 {
-	struct cuda_device *dev = b->dev;
-
-	cuda_note(dev, dev->cu.cuMemRelease(b->handle));
-	dev->used_bytes -= b->size;
-	dev->mapped_bytes -= b->size;
+	cuda_pages_put(b->pages);
 	free(b);
 }
 
@@ -122,10 +122,16 @@ int cuda_backing_map(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	struct cuda_device *dev = b->dev;
 
+	int err;
+
 	if (addr % GSB_BACKING_UNIT ||
 	    !gsb_range_ok(addr - dev->virtual_base, b->size, dev->virtual_size))
 		return -EINVAL;
-	return cuda_note(dev, dev->cu.cuMemMap(addr, b->size, 0, b->handle, 0)) ? -ENOMEM : 0;
+	err = reserve(dev);
+	if (err)
+		return err;
+	return cuda_note(dev, dev->cu.cuMemMap(addr, b->size, 0, b->pages->handle, 0)) ? -ENOMEM
+										       : 0;
 }
 
 static int set_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access)
@@ -141,47 +147,42 @@ static void take_access_back(struct gsb_backing *b, uint64_t addr)
 	const struct cuda_driver *cu = &b->dev->cu;
 
 	cuda_note(b->dev, cu->cuMemUnmap(addr, b->size));
-	cuda_note(b->dev, cu->cuMemMap(addr, b->size, 0, b->handle, 0));
+	cuda_note(b->dev, cu->cuMemMap(addr, b->size, 0, b->pages->handle, 0));
 }
 
-/* Whoever works with it in a space of its owner waits for that. */
 static int zero(struct gsb_backing *b, uint64_t addr)
 {
-	struct cuda_device *dev = b->dev;
 	int err = set_access(b, addr, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
 	if (err)
 		return err;
-	err = cuda_zero(dev, addr, b->size);
-	if (err) {
+	err = cuda_pages_zero(b->pages, addr);
+	if (err)
 		take_access_back(b, addr);
-		return err;
-	}
-	b->zeroed = true;
-	b->n_zeroed = dev->n_zeroed;
-	cuda_zero_note(dev, b->owner);
-	return 0;
+	return err;
 }
 
 /* Nothing is taken away from the zeroing. */
-static void let_zero(struct gsb_backing *b)
+static void let_zero(const struct gsb_backing *b)
 {
-	if (!cuda_is_zeroed(b->dev, b->n_zeroed))
+	if (!cuda_pages_are_zeroed(b->pages))
 		cuda_finish_zeroing(b->dev);
 }
 
+/* Whoever works with it in a space of that owner waits for the zeroing. */
 int cuda_backing_access(struct gsb_backing *b, uint64_t owner, uint64_t addr,
 			CUmemAccess_flags access)
 {
 	int err = 0;
 
-	if (access != CU_MEM_ACCESS_FLAGS_PROT_NONE && !b->zeroed) {
+	if (access != CU_MEM_ACCESS_FLAGS_PROT_NONE && !b->pages->zeroed)
 		err = zero(b, addr);
-		if (err || access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-			return err;
-	}
+	if (err)
+		return err;
 	if (access != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
 		let_zero(b);
+	else if (!cuda_pages_are_zeroed(b->pages))
+		cuda_zero_note(b->dev, owner);
 	return set_access(b, addr, access);
 }
 
@@ -189,4 +190,50 @@ void cuda_backing_unmap(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	let_zero(b);
 	cuda_note(b->dev, b->dev->cu.cuMemUnmap(addr, b->size));
+}
+
+/* ---- for other processes ---- */
+
+/* Somewhere, for as long as that takes. */
+static int zero_anywhere(struct gsb_backing *b)
+{
+	const struct cuda_driver *cu = &b->dev->cu;
+	CUdeviceptr at;
+	int err;
+
+	if (cuda_note(b->dev, cu->cuMemAddressReserve(&at, b->size, 0, 0, 0)))
+		return -ENOMEM;
+	err = cuda_pages_map(b->pages, at);
+	if (!err) {
+		err = cuda_pages_zero(b->pages, at);
+		let_zero(b);
+		cuda_note(b->dev, cu->cuMemUnmap(at, b->size));
+	}
+	cuda_note(b->dev, cu->cuMemAddressFree(at, b->size));
+	return err;
+}
+
+int cuda_backing_export(struct gsb_backing *b, int *fd, uint64_t *at)
+{
+	int err = b->pages->zeroed ? 0 : zero_anywhere(b);
+
+	if (err)
+		return err;
+	let_zero(b);
+	err = cuda_pages_export(b->pages, fd);
+	if (!err)
+		*at = 0;
+	return err;
+}
+
+int cuda_backing_import(struct gsb_device *base, int fd, uint64_t at, uint64_t size,
+			struct gsb_backing **out)
+{
+	struct cuda_pages *pages;
+	int err;
+
+	if (at || !size || size % GSB_BACKING_UNIT)
+		return -EINVAL;
+	err = cuda_pages_import(to_cuda(base), fd, size, &pages);
+	return err ? err : wrap(pages, out);
 }

@@ -14,6 +14,14 @@ int cuda_backing_access(struct gsb_backing *b, uint64_t owner, uint64_t addr,
 			CUmemAccess_flags access);
 void cuda_backing_unmap(struct gsb_backing *b, uint64_t owner, uint64_t addr);
 
+int cuda_backing_export(struct gsb_backing *b, int *fd, uint64_t *at);
+int cuda_backing_import(struct gsb_device *dev, int fd, uint64_t at, uint64_t size,
+			struct gsb_backing **out);
+
+/* One more of these pages; and those of one. */
+int cuda_backing_of(struct cuda_pages *pages, struct gsb_backing **out);
+struct cuda_pages *cuda_backing_pages(const struct gsb_backing *b);
+
 /* No backing is left. */
 void cuda_backings_finish(struct cuda_device *dev);
 

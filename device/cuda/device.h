@@ -33,6 +33,7 @@ struct cuda_array;
 struct cuda_chunk;
 struct cuda_flight;
 struct cuda_image;
+struct cuda_pages;
 struct cuda_partition;
 struct cuda_print;
 struct cuda_shared;
@@ -70,6 +71,7 @@ struct cuda_device {
 	struct cuda_driver cu;
 	CUdevice id;
 	CUcontext ctx; /* for work */
+	bool exports;  /* descriptors stand for memory */
 	uint64_t used_bytes;
 	_Atomic int lost; /* CUresult that ended the context; any thread */
 
@@ -77,7 +79,7 @@ struct cuda_device {
 	CUstream zero_stream;
 	CUevent zeroed;
 	uint64_t n_zeroed;
-	uint64_t mapped_bytes;
+	uint64_t mapped_bytes;	  /* all that it has of the driver, whoever uses it */
 	struct cuda_chunk *dying; /* given back while they are being zeroed */
 	struct cuda_chunk *spare; /* given back last, and mapped still; NULL: none */
 	uint64_t spare_until_ns;
@@ -148,7 +150,7 @@ struct gsb_space {
 	uint64_t owner;
 	uint64_t base, size, limit_bytes;
 	uint64_t used_bytes;	  /* that its allocations cost */
-	uint64_t mapped_bytes;	  /* with what is left of slabs */
+	uint64_t mapped_bytes;	  /* with what is left of slabs, and nothing that is opened */
 	uint64_t n_zeroed;	  /* of dev->n_zeroed, its own latest */
 	unsigned n_alone;	  /* launches and copies in a row, each alone in its queue */
 	struct gsb_ranges window; /* chunks and arrays */

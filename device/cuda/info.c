@@ -122,6 +122,7 @@ int cuda_info_fill(struct cuda_device *dev, char *err, size_t err_size)
 	info->priority_greatest = greatest;
 	info->driver_version = GSB_CUDA_VERSION;
 	fill_attrs(dev);
+	dev->exports = ask(dev, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
 	if (fill_memory(dev, err, err_size))
 		return -ENODEV;
 	fill_arch(dev);

@@ -9,6 +9,9 @@
  * no mapping. It is in nobody's books, and another engine may have been sold it: so it goes soon, and at once when memory is short,
  * another is given back, or its space ends.
  *
+ * What is shared with another space or process is never kept so, and lives as long as one has it (pages.h). The other one has a chunk of the
+ * same pages, which is nothing of its own: it counts for no limit.
+ *
  * Fresh memory is zeroed on a stream of its own, of high priority; who issues the next command lets its queue
  * wait for that (queue.c), nobody else does. What is given back before it has come to zero stays mapped until then.
  */
@@ -22,8 +25,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/cuda/array.h"
+#include "device/cuda/backing.h"
 #include "device/cuda/host.h"
 #include "device/cuda/module.h"
+#include "device/cuda/pages.h"
 #include "device/cuda/print.h"
 #include "device/cuda/send.h"
 #include "device/cuda/texture.h"
@@ -38,9 +43,9 @@
 
 struct cuda_chunk {
 	uint64_t start, size; /* mapped */
-	CUmemGenericAllocationHandle handle;
-	uint64_t bytes;	   /* of a large allocation; 0: a slab */
-	uint64_t n_zeroed; /* of dev->n_zeroed, when it will have come to zero */
+	struct cuda_pages *pages;
+	uint64_t bytes; /* of a large allocation; 0: a slab */
+	bool opened;	/* what is there is another's */
 	struct gsb_space *space;
 	struct gsb_ranges parts;	/* of a slab */
 	struct cuda_chunk *prev, *next; /* slabs, those with room first; or those that are dying */
@@ -91,29 +96,6 @@ void cuda_finish_zeroing(struct cuda_device *dev)
 
 /* ---- chunks ---- */
 
-static int map_chunk(struct cuda_device *dev, struct cuda_chunk *c)
-{
-	const CUmemAllocationProp prop = {
-		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-		.location = {CU_MEM_LOCATION_TYPE_DEVICE, dev->id},
-	};
-	const CUmemAccessDesc access = {prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-	const struct cuda_driver *cu = &dev->cu;
-
-	if (cuda_note(dev, cu->cuMemCreate(&c->handle, c->size, &prop, 0)))
-		return -ENOMEM;
-	if (cuda_note(dev, cu->cuMemMap(c->start, c->size, 0, c->handle, 0)))
-		goto err_map;
-	if (cuda_note(dev, cu->cuMemSetAccess(c->start, c->size, &access, 1)))
-		goto err_access;
-	return 0;
-err_access:
-	cu->cuMemUnmap(c->start, c->size);
-err_map:
-	cu->cuMemRelease(c->handle);
-	return -ENOMEM;
-}
-
 /*
  * What is left of slabs counts, too: who keeps a little of each would have more than its limit. Slabs that are filled one behind
  * the other are half full at least, so that nobody meets this before his limit who frees nothing.
@@ -125,19 +107,17 @@ static bool may_map(const struct gsb_space *space, uint64_t size)
 	return limit > UINT64_MAX / 4 || space->mapped_bytes + size <= 2 * limit + CUDA_CHUNK_BYTES;
 }
 
-static int add_chunk(struct gsb_space *space, uint64_t size, struct cuda_chunk **out)
+/* Consumes the pages, also if it fails. */
+static int place_chunk(struct gsb_space *space, struct cuda_pages *pages, struct cuda_chunk **out)
 {
 	struct cuda_chunk *c = calloc(1, sizeof(*c));
-	struct cuda_device *dev = space->dev;
+	uint64_t size = pages->size;
 	struct gsb_range was;
 	int err = -ENOMEM;
 
-	if (!c || size > dev->info.total_mem_bytes - dev->mapped_bytes)
+	if (!c)
 		goto err_chunk;
-	if (!may_map(space, size)) {
-		err = -EDQUOT;
-		goto err_chunk;
-	}
+	c->pages = pages;
 	c->size = size;
 	c->space = space;
 	/* A gap behind a large one: what runs off its end meets nothing. */
@@ -145,18 +125,32 @@ static int add_chunk(struct gsb_space *space, uint64_t size, struct cuda_chunk *
 			       size > CUDA_CHUNK_BYTES ? CUDA_CHUNK_BYTES : 0, &c->start);
 	if (err)
 		goto err_chunk;
-	err = map_chunk(dev, c);
+	err = cuda_pages_map(pages, c->start);
 	if (err)
 		goto err_map;
-	space->mapped_bytes += size;
-	dev->mapped_bytes += size;
 	HASH_ADD(hh, space->chunks, start, sizeof(c->start), c);
 	*out = c;
 	return 0;
 err_map:
 	gsb_ranges_remove(&space->window, c->start, &was);
 err_chunk:
+	cuda_pages_put(pages);
 	free(c);
+	return err;
+}
+
+static int add_chunk(struct gsb_space *space, uint64_t size, struct cuda_chunk **out)
+{
+	struct cuda_pages *pages;
+	int err;
+
+	if (!may_map(space, size))
+		return -EDQUOT;
+	err = cuda_pages_create(space->dev, size, &pages);
+	if (!err)
+		err = place_chunk(space, pages, out);
+	if (!err)
+		space->mapped_bytes += size;
 	return err;
 }
 
@@ -167,11 +161,10 @@ static void unmap_chunk(struct cuda_chunk *c)
 	struct gsb_range was;
 
 	cuda_note(dev, dev->cu.cuMemUnmap(c->start, c->size));
-	cuda_note(dev, dev->cu.cuMemRelease(c->handle));
+	cuda_pages_put(c->pages);
 	gsb_ranges_remove(&space->window, c->start, &was);
 	HASH_DELETE(hh, space->chunks, c);
-	space->mapped_bytes -= c->size;
-	dev->mapped_bytes -= c->size;
+	space->mapped_bytes -= c->opened ? 0 : c->size;
 	free(c);
 }
 
@@ -181,7 +174,7 @@ static void bury(struct cuda_device *dev)
 	struct cuda_chunk *c, *next;
 
 	DL_FOREACH_SAFE (dev->dying, c, next) {
-		if (!cuda_is_zeroed(dev, c->n_zeroed))
+		if (!cuda_pages_are_zeroed(c->pages))
 			continue;
 		DL_DELETE(dev->dying, c);
 		unmap_chunk(c);
@@ -190,7 +183,7 @@ static void bury(struct cuda_device *dev)
 
 static void let_die(struct cuda_chunk *c)
 {
-	if (cuda_is_zeroed(c->space->dev, c->n_zeroed))
+	if (cuda_pages_are_zeroed(c->pages))
 		unmap_chunk(c);
 	else
 		DL_APPEND(c->space->dev->dying, c);
@@ -199,6 +192,8 @@ static void let_die(struct cuda_chunk *c)
 /* Nothing is allocated there from now on; it is in no list of slabs. */
 static void remove_chunk(struct cuda_chunk *c)
 {
+	if (!c->opened)
+		cuda_pages_leave(c->pages);
 	c->bytes = 0;
 	gsb_ranges_finish(&c->parts);
 	c->parts = (struct gsb_ranges){0};
@@ -221,7 +216,7 @@ static void spare_chunk(struct cuda_chunk *c)
 {
 	struct cuda_device *dev = c->space->dev;
 
-	if (c->size > SPARE_MAX) {
+	if (c->size > SPARE_MAX || c->pages->shared) {
 		remove_chunk(c);
 		return;
 	}
@@ -378,7 +373,7 @@ int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 		cuda_mem_free(space, at);
 		return err;
 	}
-	find_chunk(space, at)->n_zeroed = dev->n_zeroed;
+	find_chunk(space, at)->pages->n_zeroed = dev->n_zeroed;
 	cuda_zero_note(dev, space->owner);
 	*addr = at;
 	return 0;
@@ -397,13 +392,84 @@ int cuda_mem_free(struct gsb_space *space, uint64_t addr)
 	} else if (c->bytes) {
 		if (c->start != addr)
 			return -EINVAL;
-		cost = c->size;
+		cost = c->opened ? 0 : c->size;
 		spare_chunk(c);
 	} else if (free_part(space, c, addr, &cost)) {
 		return -EINVAL;
 	}
 	space->used_bytes -= cost;
 	space->dev->used_bytes -= cost;
+	return 0;
+}
+
+/* ---- memory of others ---- */
+
+/* What of a slab nobody has may be as another tenant has left it. */
+static int zero_gaps(struct cuda_chunk *slab)
+{
+	struct cuda_device *dev = slab->space->dev;
+	uint64_t at = slab->start, end = slab->start + slab->size;
+	int err = 0;
+
+	for (size_t i = 0; !err && i <= slab->parts.n_items; i++) {
+		const struct gsb_range *r = &slab->parts.items[i];
+		uint64_t until = i < slab->parts.n_items ? r->start : end;
+
+		if (until > at)
+			err = cuda_zero(dev, at, until - at);
+		at = i < slab->parts.n_items ? r->start + r->size : end;
+	}
+	slab->pages->n_zeroed = dev->n_zeroed;
+	return err;
+}
+
+static bool begins_at(const struct cuda_chunk *c, uint64_t addr)
+{
+	const struct gsb_range *r = c->bytes ? NULL : gsb_ranges_find(&c->parts, addr);
+
+	return c->bytes ? c->start == addr && !c->opened : r && r->start == addr;
+}
+
+int cuda_mem_share(struct gsb_space *space, uint64_t addr, struct gsb_backing **out,
+		   uint64_t *offset, uint64_t *size)
+{
+	struct cuda_chunk *c = find_chunk(space, addr);
+	int err = c && begins_at(c, addr) ? 0 : -EINVAL;
+
+	if (!err && !c->bytes && !c->pages->shared)
+		err = zero_gaps(c);
+	if (!err)
+		err = cuda_backing_of(c->pages, out);
+	if (err)
+		return err;
+	c->pages->zeroed = c->pages->shared = true;
+	*offset = addr - c->start;
+	*size = c->size;
+	return 0;
+}
+
+int cuda_mem_open(struct gsb_space *space, struct gsb_backing *b, uint64_t *addr)
+{
+	struct cuda_pages *pages = cuda_backing_pages(b);
+	struct cuda_device *dev = space->dev;
+	struct cuda_chunk *c;
+	int err;
+
+	bury(dev);
+	err = place_chunk(space, cuda_pages_get(pages), &c);
+	if (err)
+		return err;
+	c->opened = pages->shared = true;
+	c->bytes = c->size;
+	if (!pages->zeroed)
+		err = cuda_pages_zero(pages, c->start);
+	if (err) {
+		remove_chunk(c);
+		return err;
+	}
+	if (!cuda_pages_are_zeroed(pages))
+		cuda_zero_note(dev, space->owner);
+	*addr = c->start;
 	return 0;
 }
 

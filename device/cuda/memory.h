@@ -13,6 +13,9 @@ void cuda_space_destroy(struct gsb_space *space);
 int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr);
 uint64_t cuda_mem_cost(struct gsb_device *dev, uint64_t size);
 int cuda_mem_free(struct gsb_space *space, uint64_t addr);
+int cuda_mem_share(struct gsb_space *space, uint64_t addr, struct gsb_backing **out,
+		   uint64_t *offset, uint64_t *size);
+int cuda_mem_open(struct gsb_space *space, struct gsb_backing *b, uint64_t *addr);
 void cuda_mem_info(struct gsb_device *dev, uint64_t *free_bytes, uint64_t *total_bytes);
 
 /* As in ops.h. The heap of malloc() in kernels is the context's, and all spaces share it: it grows and never shrinks. */

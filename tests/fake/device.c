@@ -89,6 +89,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	if (attribute == CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH ||
 	    attribute == CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED)
 		*value = 1;
+	if (attribute == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED)
+		*value = !fake.no_descriptors;
 	return fake_leave(CUDA_SUCCESS);
 }
 

@@ -51,6 +51,8 @@ GSB_EXPORT unsigned fake_live(enum fake_kind kind);
 GSB_EXPORT unsigned fake_early(void);
 /* False: what is sent to streams waits, until true again. */
 GSB_EXPORT void fake_run(bool run);
+/* As a driver for which no descriptor stands for memory, until fake_reset(). */
+GSB_EXPORT void fake_no_descriptors(void);
 /* As a new process would find it; true if nothing had been left. */
 GSB_EXPORT bool fake_reset(void);
 

@@ -4,8 +4,10 @@
  * What is mapped or registered is pinned in the space of the device that executes, so that its kernels and copies reach it, and
  * nothing else: an access beside it is a fault, as on a GPU.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/fake/state.h"
@@ -79,10 +81,19 @@ CUresult cuMemAddressFree(CUdeviceptr addr, size_t size)
 
 /* ---- memory ---- */
 
+static CUmemGenericAllocationHandle add_handle(int fd, size_t size)
+{
+	static uint32_t last;
+	CUmemGenericAllocationHandle handle =
+		(CUmemGenericAllocationHandle)++last << 32 | (unsigned)fd;
+
+	fake_add(FAKE_HANDLE, handle, size);
+	return handle;
+}
+
 CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 		     const CUmemAllocationProp *prop, unsigned long long flags)
 {
-	static uint32_t last;
 	CUresult result = fake_enter(__func__);
 	int fd;
 
@@ -90,15 +101,57 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 		return result;
 	if (!size || size % UNIT)
 		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	if (prop->requestedHandleTypes && fake.no_descriptors)
+		return fake_leave(CUDA_ERROR_NOT_SUPPORTED);
 	fd = memfd_create("fake", MFD_CLOEXEC);
 	if (fd < 0 || ftruncate(fd, (off_t)size))
 		abort();
 	/* As somebody has left it. */
 	for (size_t at = 0; at < size; at += UNIT)
-		if (pwrite(fd, "left", 4, (off_t)at) != 4)
+		if (pwrite(fd, "left", 4, (off_t)at) != 4 ||
+		    pwrite(fd, "left", 4, (off_t)(at + UNIT - 4)) != 4)
 			abort();
-	*handle = (CUmemGenericAllocationHandle)++last << 32 | (unsigned)fd;
-	fake_add(FAKE_HANDLE, *handle, size);
+	*handle = add_handle(fd, size);
+	fake_find(FAKE_HANDLE, *handle)->exports =
+		prop->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemExportToShareableHandle(void *shareable, CUmemGenericAllocationHandle handle,
+				      CUmemAllocationHandleType type, unsigned long long flags)
+{
+	CUresult result = fake_enter(__func__);
+	const struct fake_object *o;
+	int fd;
+
+	if (result)
+		return result;
+	o = fake_find(FAKE_HANDLE, handle);
+	if (!o || !o->exports || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	fd = fcntl((int)(uint32_t)handle, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		abort();
+	*(int *)shareable = fd;
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *shareable,
+					CUmemAllocationHandleType type)
+{
+	CUresult result = fake_enter(__func__);
+	struct stat st;
+	int fd;
+
+	if (result)
+		return result;
+	fd = fcntl((int)(uintptr_t)shareable, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0 || fstat(fd, &st) || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+		close(fd);
+		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	}
+	*handle = add_handle(fd, (size_t)st.st_size);
+	fake_find(FAKE_HANDLE, *handle)->exports = true;
 	return fake_leave(CUDA_SUCCESS);
 }
 

@@ -216,6 +216,13 @@ unsigned fake_early(void)
 	return n;
 }
 
+void fake_no_descriptors(void)
+{
+	fake_lock();
+	fake.no_descriptors = true;
+	fake_leave(CUDA_SUCCESS);
+}
+
 bool fake_reset(void)
 {
 	struct fake_object *o, *next;
@@ -231,6 +238,7 @@ bool fake_reset(void)
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(calls); i++)
 		calls[i] = (struct fake_call){.name = calls[i].name, .threads = calls[i].threads};
 	fake.n_early = 0;
+	fake.no_descriptors = false;
 	fake.heap_bytes = 0;
 	fake.lost = CUDA_SUCCESS;
 	fake_leave(CUDA_SUCCESS);

@@ -27,6 +27,7 @@ struct fake_object {
 		uint64_t kind, at; /* an address or a handle */
 	} key;
 	uint64_t size;
+	bool exports; /* a handle that was made so */
 	UT_hash_handle hh;
 };
 
@@ -41,6 +42,7 @@ struct fake {
 	pthread_t worker;
 	int wake_fd;
 	bool stop, paused;
+	bool no_descriptors;
 	unsigned n_early;
 	size_t heap_bytes;  /* of malloc() in kernels; 0: nobody has set it */
 	unsigned n_loading; /* modules: launches wait */

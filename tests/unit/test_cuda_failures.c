@@ -46,6 +46,7 @@ static struct {
 	__typeof__(&fake_live) live;
 	__typeof__(&fake_early) early;
 	__typeof__(&fake_run) run;
+	__typeof__(&fake_no_descriptors) no_descriptors;
 	__typeof__(&fake_reset) reset;
 } fake;
 
@@ -249,6 +250,26 @@ static void follow(struct life *l)
 	l->queue = part;
 }
 
+/* Memory comes back to where it is from, by another process. */
+static void lend(struct life *l)
+{
+	struct gsb_backing *lent, *back;
+	uint64_t offset, size, at, addr;
+	int fd = -1;
+
+	if (failed(l, l->ops->mem_share(l->space, l->small, &lent, &offset, &size)))
+		return;
+	if (!failed(l, l->ops->backing_export(lent, &fd, &at))) {
+		if (!failed(l, l->ops->backing_import(l->dev, fd, at, size, &back))) {
+			if (!failed(l, l->ops->mem_open(l->space, back, &addr)))
+				failed(l, l->ops->mem_free(l->space, addr));
+			l->ops->backing_destroy(back);
+		}
+		close(fd);
+	}
+	l->ops->backing_destroy(lent);
+}
+
 static void work(struct life *l)
 {
 	static unsigned char bytes[LARGE];
@@ -271,6 +292,7 @@ static void work(struct life *l)
 		follow(l);
 	draw(l);
 	say(l);
+	lend(l);
 }
 
 static void share(struct life *l)
@@ -531,6 +553,178 @@ static void test_mapping_that_cannot_be_zeroed_is_nobody_s_to_read(void **state)
 	l.ops->backing_destroy(b);
 	l.ops->close(l.dev);
 	assert_int_equal(n_live(), 0);
+}
+
+/* ---- memory of one space in another ---- */
+
+static struct gsb_space *another_space(struct life *l)
+{
+	const struct gsb_space_params p = {
+		.device_base = DEVICE_BASE + DEVICE_SIZE, .device_size = DEVICE_SIZE, .owner = 9};
+	struct gsb_space *space = NULL;
+
+	assert_int_equal(l->ops->space_create(l->dev, &p, &space), 0);
+	return space;
+}
+
+static struct gsb_backing *shared(struct life *l, struct gsb_space *space, uint64_t addr)
+{
+	struct gsb_backing *b = NULL;
+	uint64_t offset, size;
+
+	assert_int_equal(l->ops->mem_share(space, addr, &b, &offset, &size), 0);
+	return b;
+}
+
+static void test_memory_that_was_shared_is_never_kept(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+	uint64_t addr = 0, again = 0;
+
+	assert_int_equal(l.ops->mem_alloc(space, LARGE, &addr), 0);
+	l.ops->backing_destroy(
+		shared(&l, space, addr)); /* who has it still is in another process */
+	assert_int_equal(l.ops->mem_free(space, addr), 0);
+	assert_int_equal(l.ops->mem_alloc(space, LARGE, &again), 0);
+	assert_int_not_equal(again, addr);
+	close_all(&l);
+}
+
+static void test_what_was_opened_is_never_kept(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+	struct gsb_backing *b;
+	uint64_t addr = 0, own = 0;
+
+	assert_int_equal(l.ops->backing_create(l.dev, 1, GSB_BACKING_UNIT, &b), 0);
+	assert_int_equal(l.ops->mem_open(space, b, &addr), 0);
+	l.ops->backing_destroy(b);
+	assert_int_equal(l.ops->mem_free(space, addr), 0);
+	assert_int_equal(l.ops->mem_alloc(space, GSB_BACKING_UNIT, &own), 0);
+	assert_int_not_equal(own, addr);
+	close_all(&l);
+}
+
+/* Of many that are shared the driver has one. */
+static void test_shares_of_one_chunk_are_one_handle(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l), *other = another_space(&l);
+	struct gsb_backing *b[3];
+	uint64_t addr[3], at[3];
+
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(l.ops->mem_alloc(space, 512, &addr[i]), 0);
+		b[i] = shared(&l, space, addr[i]);
+		assert_int_equal(l.ops->mem_open(other, b[i], &at[i]), 0);
+	}
+	assert_int_equal(fake.live(FAKE_HANDLE), 1);
+	assert_int_equal(fake.live(FAKE_MAPPING), 4);
+	l.ops->space_destroy(space);
+	l.space = other;
+	for (unsigned i = 0; i < 3; i++)
+		l.ops->backing_destroy(b[i]);
+	assert_int_equal(fake.live(FAKE_HANDLE), 1);
+	assert_int_equal(l.ops->mem_free(other, at[0]), 0);
+	close_all(&l);
+}
+
+static void test_opened_memory_is_used_when_it_is_zero(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l), *other = another_space(&l);
+	static unsigned char byte;
+	struct gsb_backing *b;
+	uint64_t addr = 0, at = 0;
+
+	assert_int_equal(l.ops->queue_create(l.dev, 0, GSB_ALL_SMS, &l.queue), 0);
+	fake.run(false);
+	assert_int_equal(l.ops->mem_alloc(space, LARGE, &addr), 0);
+	b = shared(&l, space, addr);
+	assert_int_equal(l.ops->mem_open(other, b, &at), 0);
+	l.space = other;
+	copy(&l, at, address_of(&byte), 1);
+	fake.run(true);
+	collect(&l);
+	l.ops->queue_destroy(l.queue);
+	l.ops->backing_destroy(b);
+	l.ops->space_destroy(space);
+	close_all(&l);
+	assert_int_equal(fake.calls("cuStreamWaitEvent"), 1);
+}
+
+static void test_mapping_of_another_owner_is_used_when_it_is_zero(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l), *other = another_space(&l);
+	static unsigned char byte;
+	struct gsb_backing *b;
+
+	l.space = other;
+	assert_int_equal(l.ops->queue_create(l.dev, 0, GSB_ALL_SMS, &l.queue), 0);
+	assert_int_equal(l.ops->backing_create(l.dev, 1, GSB_BACKING_UNIT, &b), 0);
+	fake.run(false);
+	for (unsigned i = 0; i < 2; i++) {
+		const uint64_t owner = i ? 9 : 1, at = AREA_BASE + i * GSB_BACKING_UNIT;
+
+		assert_int_equal(l.ops->backing_map(b, owner, at), 0);
+		assert_int_equal(
+			l.ops->backing_access(b, owner, at, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), 0);
+	}
+	copy(&l, AREA_BASE + GSB_BACKING_UNIT, address_of(&byte), 1);
+	fake.run(true);
+	collect(&l);
+	l.ops->queue_destroy(l.queue);
+	l.ops->backing_unmap(b, 1, AREA_BASE);
+	l.ops->backing_unmap(b, 9, AREA_BASE + GSB_BACKING_UNIT);
+	l.ops->backing_destroy(b);
+	l.ops->space_destroy(space);
+	close_all(&l);
+	assert_int_equal(fake.calls("cuStreamWaitEvent"), 1);
+}
+
+/* What a tenant has never touched is not what another one has left. */
+static void test_memory_is_zero_before_another_process_has_it(void **state)
+{
+	struct life l = {0};
+	uint32_t word = 1;
+	struct gsb_backing *b;
+	uint64_t at = 1;
+	int fd = -1;
+
+	make_space(&l);
+	assert_int_equal(l.ops->backing_create(l.dev, 1, GSB_BACKING_UNIT, &b), 0);
+	assert_int_equal(l.ops->backing_export(b, &fd, &at), 0);
+	assert_int_equal(at, 0);
+	assert_int_equal(pread(fd, &word, sizeof(word), 0), sizeof(word));
+	assert_int_equal(word, 0);
+	assert_int_equal(fake.live(FAKE_MAPPING), 0);
+	close(fd);
+	l.ops->backing_destroy(b);
+	close_all(&l);
+}
+
+static void test_memory_is_shared_where_no_descriptor_stands_for_it(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space;
+	struct gsb_backing *b;
+	uint64_t addr = 0, at;
+	int fd = -1;
+
+	fake.reset();
+	fake.no_descriptors();
+	assert_int_equal(open_device(&l), 0);
+	assert_int_equal(create_space(&l), 0);
+	space = l.space;
+	assert_int_equal(l.ops->mem_alloc(space, 512, &addr), 0);
+	b = shared(&l, space, addr);
+	assert_int_equal(l.ops->mem_open(space, b, &at), 0);
+	assert_int_equal(l.ops->backing_export(b, &fd, &at), -ENOTSUP);
+	l.ops->backing_destroy(b);
+	close_all(&l);
 }
 
 static void test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero(void **state)
@@ -1317,6 +1511,8 @@ static int set_up(void **state)
 	fake.live = (__typeof__(fake.live))dlsym(library, "fake_live");
 	fake.early = (__typeof__(fake.early))dlsym(library, "fake_early");
 	fake.run = (__typeof__(fake.run))dlsym(library, "fake_run");
+	fake.no_descriptors =
+		(__typeof__(fake.no_descriptors))dlsym(library, "fake_no_descriptors");
 	fake.reset = (__typeof__(fake.reset))dlsym(library, "fake_reset");
 	setenv("GSB_REAL_LIBCUDA", GSB_FAKE_LIBCUDA, 1);
 	return mmap((void *)(uintptr_t)HOST_BASE, HOST_SIZE, PROT_READ | PROT_WRITE,
@@ -1333,6 +1529,13 @@ int main(void)
 			test_each_call_that_finds_the_context_lost_is_told_and_leaves_nothing),
 		cmocka_unit_test(test_mapping_that_fails_is_told_and_leaves_nothing),
 		cmocka_unit_test(test_mapping_that_cannot_be_zeroed_is_nobody_s_to_read),
+		cmocka_unit_test(test_memory_that_was_shared_is_never_kept),
+		cmocka_unit_test(test_what_was_opened_is_never_kept),
+		cmocka_unit_test(test_shares_of_one_chunk_are_one_handle),
+		cmocka_unit_test(test_opened_memory_is_used_when_it_is_zero),
+		cmocka_unit_test(test_mapping_of_another_owner_is_used_when_it_is_zero),
+		cmocka_unit_test(test_memory_is_zero_before_another_process_has_it),
+		cmocka_unit_test(test_memory_is_shared_where_no_descriptor_stands_for_it),
 		cmocka_unit_test(test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero),
 		cmocka_unit_test(test_what_was_freed_last_is_mapped_still),
 		cmocka_unit_test(test_what_is_kept_goes_soon),

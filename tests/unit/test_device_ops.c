@@ -1309,6 +1309,53 @@ static void test_opened_memory_outlives_its_backing(void **state)
 	assert_int_equal(free_bytes(rig), before);
 }
 
+static void test_what_lies_beside_shared_memory_is_nobodys(void **state)
+{
+	struct rig *rig = *state;
+	struct lent l = lend(rig, 1, 100);
+	uint64_t at = open_lent(rig, rig->space, &l) - l.offset;
+
+	assert_int_equal(word_at(rig, rig->space, at + l.chunk - 4), 0);
+	assert_int_equal(rig->dev->ops->mem_free(rig->space, at), 0);
+	rig->dev->ops->backing_destroy(l.backing);
+	rig->dev->ops->space_destroy(l.space);
+}
+
+static void test_freed_memory_that_others_have_is_not_given_out(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct lent l = lend(rig, 1, 3 << 20);
+	uint64_t at = open_lent(rig, rig->space, &l), next = 0;
+
+	fill_word(rig, l.space, l.mem, 7);
+	assert_int_equal(ops->mem_free(l.space, l.mem), 0);
+	assert_int_equal(ops->mem_alloc(l.space, 3 << 20, &next), 0);
+	assert_int_equal(word_at(rig, l.space, next), 0);
+	fill_word(rig, l.space, next, 9);
+	assert_int_equal(word_at(rig, rig->space, at), 7);
+	close_lent(rig, rig->space, &l, at);
+	ops->backing_destroy(l.backing);
+	ops->space_destroy(l.space);
+}
+
+static void test_backing_that_nobody_has_mapped_opens_as_zero(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_backing *b = make_backing(rig, 2, 2);
+	uint64_t at = 0;
+
+	assert_int_equal(ops->mem_open(rig->space, b, &at), 0);
+	assert_int_equal(word_at(rig, rig->space, at), 0);
+	assert_int_equal(word_at(rig, rig->space, at + 2 * UNIT - 4), 0);
+	fill_word(rig, rig->space, at + UNIT, 7);
+	map_backing(rig, b, 1, AREA_BASE);
+	assert_int_equal(word_at(rig, rig->space, AREA_BASE + UNIT), 7);
+	assert_int_equal(ops->mem_free(rig->space, at), 0);
+	end_backing(rig, b, 1, AREA_BASE);
+}
+
 /* It is lent no longer, and still there. */
 static void test_memory_that_was_shared_is_counted_as_any(void **state)
 {
@@ -1388,8 +1435,9 @@ static void test_share_of_what_is_no_allocation_is_einval(void **state)
 static void test_exported_memory_is_the_same_bytes_elsewhere(void **state)
 {
 	struct rig *rig = *state;
-	const struct gsb_device_params p = {
-		.spec = rig->dev->ops->scheme, .n_workers = 1, .real_clock = true};
+	const char *scheme = rig->dev->ops->scheme;
+	const struct gsb_device_params p = {.spec = strcmp(scheme, "cuda") ? scheme : "cuda:0",
+					    .n_workers = 1};
 	struct lent l = lend(rig, 1, 3 << 20), there = l;
 	struct rig other = {0};
 	uint64_t at = 0, before, mem;
@@ -4300,13 +4348,37 @@ static void test_table_without_cancel_and_clock_is_a_device(void **state)
 	assert_int_equal(stub_ops.open(NULL, NULL, NULL, 0), -ENODEV);
 }
 
-/* Of a real GPU: what all devices do, and what an executing one does that is not bound to virtual time. */
-static int on_gpu(char *spec)
-{
 #define ON_GPU(f)                                    \
 	{                                            \
 #f "[gpu]", f, setup, teardown, spec \
 	}
+
+/* Of a real GPU: what of memory its spaces may have in common. */
+static int share_on_gpu(char *spec)
+{
+	const struct CMUnitTest tests[] = {
+		ON_GPU(test_backing_is_mapped_for_another_owner),
+		ON_GPU(test_opened_memory_is_the_same_bytes),
+		ON_GPU(test_opened_memory_outlives_who_has_lent_it),
+		ON_GPU(test_shared_memory_outlives_its_space),
+		ON_GPU(test_shared_memory_is_counted_until_nobody_has_it),
+		ON_GPU(test_opened_memory_outlives_its_backing),
+		ON_GPU(test_what_lies_beside_shared_memory_is_nobodys),
+		ON_GPU(test_freed_memory_that_others_have_is_not_given_out),
+		ON_GPU(test_backing_that_nobody_has_mapped_opens_as_zero),
+		ON_GPU(test_memory_that_was_shared_is_counted_as_any),
+		ON_GPU(test_opened_memory_costs_no_space_anything),
+		ON_GPU(test_freed_memory_that_others_have_is_not_its_spaces),
+		ON_GPU(test_share_of_what_is_no_allocation_is_einval),
+		ON_GPU(test_exported_memory_is_the_same_bytes_elsewhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+/* Of a real GPU: what all devices do, and what an executing one does that is not bound to virtual time. */
+static int on_gpu(char *spec)
+{
 	const struct CMUnitTest tests[] = {
 		ON_GPU(test_queue_create_takes_only_sms_that_the_device_can_give),
 		ON_GPU(test_mem_alloc_is_counted_and_freed),
@@ -4432,6 +4504,9 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU(test_shared_memory_outlives_its_space),
 	ON_EMU(test_shared_memory_is_counted_until_nobody_has_it),
 	ON_EMU(test_opened_memory_outlives_its_backing),
+	ON_EMU(test_what_lies_beside_shared_memory_is_nobodys),
+	ON_EMU(test_freed_memory_that_others_have_is_not_given_out),
+	ON_EMU(test_backing_that_nobody_has_mapped_opens_as_zero),
 	ON_EMU(test_memory_that_was_shared_is_counted_as_any),
 	ON_EMU(test_opened_memory_costs_no_space_anything),
 	ON_EMU(test_freed_memory_that_others_have_is_not_its_spaces),
@@ -4522,9 +4597,10 @@ int main(int argc, char **argv)
 {
 #ifdef GSB_FAKE_LIBCUDA
 	setenv("GSB_REAL_LIBCUDA", GSB_FAKE_LIBCUDA, 1);
-	return on_gpu("cuda:0") + on_gpu("lanes:cuda:0");
+	return on_gpu("cuda:0") + share_on_gpu("cuda:0") + on_gpu("lanes:cuda:0");
 #endif
 	if (argc > 2)
 		cmocka_set_test_filter(argv[2]);
-	return argc > 1 ? on_gpu(argv[1]) : cmocka_run_group_tests(tests, NULL, NULL);
+	return argc > 1 ? on_gpu(argv[1]) + share_on_gpu(argv[1])
+			: cmocka_run_group_tests(tests, NULL, NULL);
 }
