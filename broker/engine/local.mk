@@ -24,6 +24,7 @@ libengine_la_SOURCES = \
 	broker/engine/order/fence.c broker/engine/order/fence.h \
 	broker/engine/order/order.c broker/engine/order/order.h \
 	broker/engine/order/pool.c broker/engine/order/pool.h \
+	broker/engine/order/shared.c broker/engine/order/shared.h \
 	broker/engine/order/stream.c broker/engine/order/stream.h \
 	broker/engine/order/types.h \
 	broker/engine/order/wait.c broker/engine/order/wait.h \
