@@ -234,10 +234,14 @@ static const struct gsb_op_class wait_class = {
 	.finish = finish_wait,
 };
 
+static struct gsb_point *latest_of(const struct gsb_event *e)
+{
+	return gsb_unlikely(e->sharer != NULL) ? e->sharer->of->latest : e->latest;
+}
+
 int gsb_event_wait(struct gsb_event *e, struct gsb_stream *s, uint64_t post_ns)
 {
-	struct gsb_point *latest =
-		gsb_unlikely(e->sharer != NULL) ? e->sharer->of->latest : e->latest;
+	struct gsb_point *latest = latest_of(e);
 	struct event_op *w = gsb_op_create(s->queues, &wait_class, sizeof(*w), 0);
 	int err;
 
