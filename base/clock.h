@@ -32,6 +32,15 @@ static inline uint64_t gsb_clock_stamp(void)
 	return gsb_clock_count() | 1;
 }
 
+/* The same, after all that this thread has read so far: later than the stamp of whoever wrote that when he had taken it. */
+static inline uint64_t gsb_clock_stamp_after(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_lfence();
+#endif
+	return gsb_clock_stamp();
+}
+
 /* One moment of both. Zeroed is not set. */
 struct gsb_clock_pair {
 	uint64_t ns, stamp;

@@ -26,6 +26,7 @@ typedef enum cudaError {
 
 typedef CUstream cudaStream_t;
 typedef CUevent cudaEvent_t;
+typedef CUipcEventHandle cudaIpcEventHandle_t;
 typedef CUmemoryPool cudaMemPool_t;
 typedef CUipcMemHandle cudaIpcMemHandle_t;
 typedef CUkernel cudaKernel_t;

@@ -151,28 +151,40 @@ void gsb_ring_consumer_init(struct gsb_ring_consumer *c, struct gsb_region *regi
 	};
 }
 
+/* Whether a record with avail bytes of the ring from its beginning on is sane: by its type and size, which are then known. */
+static GSB_ALWAYS_INLINE bool is_sane(const struct gsb_ring_consumer *c,
+				      const struct gsb_rec *shared, uint64_t avail, uint16_t *type,
+				      uint32_t *size)
+{
+	uint64_t at = (uint64_t)((const uint8_t *)shared - c->ring);
+
+	*type = *(volatile const uint16_t *)&shared->type;
+	*size = *(volatile const uint32_t *)&shared->size;
+	if (*type >= GSB_N_RECS || *size % GSB_RECORD_ALIGN || !*size || *size > avail ||
+	    *size > GSB_RING_BYTES - at)
+		return false;
+	return *type == GSB_REC_PAD || (*size >= kinds[*type].min_size && *size <= GSB_RECORD_MAX);
+}
+
+static const struct gsb_rec *record_at(const struct gsb_ring_consumer *c, uint64_t position)
+{
+	return (const struct gsb_rec *)(c->ring + offset_of(position));
+}
+
 /*
  * Copy the record at head: first its type and size, then, when they are sane, all of it. The copy's type and
  * size are written from what was checked, so that a tenant which rewrites them in between gains nothing.
  */
 static int copy_record(const struct gsb_ring_consumer *c, uint64_t avail, struct gsb_rec *out)
 {
-	uint32_t at = offset_of(c->head);
-	const struct gsb_rec *shared = (const struct gsb_rec *)(c->ring + at);
-	uint16_t type = *(volatile const uint16_t *)&shared->type;
-	uint32_t size = *(volatile const uint32_t *)&shared->size;
+	const struct gsb_rec *shared = record_at(c, c->head);
+	uint16_t type;
+	uint32_t size;
 
-	if (type >= GSB_N_RECS || size % GSB_RECORD_ALIGN || !size || size > avail ||
-	    size > GSB_RING_BYTES - at)
+	if (!is_sane(c, shared, avail, &type, &size))
 		return -EPROTO;
-	if (type == GSB_REC_PAD) {
-		out->type = GSB_REC_PAD;
-		out->size = size;
-		return 1;
-	}
-	if (size < kinds[type].min_size || size > GSB_RECORD_MAX)
-		return -EPROTO;
-	memcpy(out, shared, size);
+	if (type != GSB_REC_PAD)
+		memcpy(out, shared, size);
 	out->type = type;
 	out->size = size;
 	return 1;
@@ -207,6 +219,28 @@ void gsb_ring_advance(struct gsb_ring_consumer *c, const struct gsb_rec *rec)
 bool gsb_ring_is_empty(const struct gsb_ring_consumer *c)
 {
 	return atomic_load_explicit(&c->header->tail, memory_order_acquire) == c->head;
+}
+
+uint64_t gsb_ring_tail(const struct gsb_ring_consumer *c)
+{
+	return atomic_load_explicit(&c->header->tail, memory_order_acquire);
+}
+
+int gsb_ring_glance(const struct gsb_ring_consumer *c, uint64_t tail, uint64_t *at,
+		    struct gsb_ring_glance *out)
+{
+	const struct gsb_rec *rec = record_at(c, *at);
+	uint32_t size;
+
+	if (tail - *at > GSB_RING_BYTES || !is_sane(c, rec, tail - *at, &out->type, &size))
+		return 0;
+	out->stamp = out->object = 0;
+	if (out->type != GSB_REC_PAD)
+		out->stamp = *(volatile const uint64_t *)&rec->stamp;
+	if (out->type != GSB_REC_PAD && size > sizeof(*rec))
+		out->object = *(volatile const uint64_t *)(rec + 1);
+	*at += size;
+	return 1;
 }
 
 void gsb_ring_prepare_sleep(struct gsb_ring_consumer *c)

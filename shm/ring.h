@@ -68,22 +68,32 @@ static inline struct gsb_rec *gsb_ring_reserve(struct gsb_ring_producer *p, uint
 	return rec;
 }
 
-/*
- * Publish the reserved record, stamped if the engine wants it so; rings if the engine sleeps (the only system calls, and rare), and
- * returns as that.
- */
-static inline bool gsb_ring_commit(struct gsb_ring_producer *p, struct gsb_rec *rec)
+/* Publish the reserved record; rings if the engine sleeps (the only system calls, and rare), and returns as that. */
+static inline bool gsb_ring_publish(struct gsb_ring_producer *p, const struct gsb_rec *rec)
 {
 	struct gsb_region_header *header = p->header; /* read once, whatever fences follow */
 
-	rec->stamp = 0;
-	if (gsb_unlikely(atomic_load_explicit(&header->is_traced, memory_order_relaxed)))
-		rec->stamp = gsb_clock_stamp();
 	p->tail += rec->size;
 	atomic_store_explicit(&header->tail, p->tail, memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst);
 	return gsb_likely(!atomic_load_explicit(&header->engine_sleeps, memory_order_relaxed)) ||
 	       gsb_ring_doorbell(header);
+}
+
+/* The same, stamped if the engine wants it so. */
+static inline bool gsb_ring_commit(struct gsb_ring_producer *p, struct gsb_rec *rec)
+{
+	rec->stamp = 0;
+	if (gsb_unlikely(atomic_load_explicit(&p->header->is_traced, memory_order_relaxed)))
+		rec->stamp = gsb_clock_stamp();
+	return gsb_ring_publish(p, rec);
+}
+
+/* The same, stamped in any case: records of other rings are before it or after. */
+static inline bool gsb_ring_commit_stamped(struct gsb_ring_producer *p, struct gsb_rec *rec)
+{
+	rec->stamp = gsb_clock_stamp_after();
+	return gsb_ring_publish(p, rec);
 }
 
 /* ---- engine ---- */
@@ -110,6 +120,23 @@ int gsb_ring_peek(struct gsb_ring_consumer *c, void *buf);
 void gsb_ring_advance(struct gsb_ring_consumer *c, const struct gsb_rec *rec);
 
 bool gsb_ring_is_empty(const struct gsb_ring_consumer *c);
+
+/* What a record behind the head is. */
+struct gsb_ring_glance {
+	uint16_t type;
+	uint64_t stamp;
+	uint64_t object; /* the first word of the body; 0: it has none */
+};
+
+/*
+ * gsb_ring_glance() - look at a record of hostile memory that is not its turn yet
+ * @tail: of the ring, as gsb_ring_tail() gave it
+ * @at:   its position, from head on; on return 1 that of the one behind it
+ * Return: 1, 0 (there is none, or nothing that gsb_ring_peek would take)
+ */
+int gsb_ring_glance(const struct gsb_ring_consumer *c, uint64_t tail, uint64_t *at,
+		    struct gsb_ring_glance *out);
+uint64_t gsb_ring_tail(const struct gsb_ring_consumer *c);
 
 /*
  * Going to sleep: prepare for every region, then look at every ring once more, then sleep in epoll, then

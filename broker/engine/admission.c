@@ -19,9 +19,11 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/context.h"
 #include "broker/engine/engine.h"
+#include "broker/engine/event_ipc.h"
 #include "broker/engine/memory/kept.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/memory/virtual.h"
+#include "broker/engine/precede.h"
 #include "broker/engine/start_line.h"
 #include "broker/engine/tell.h"
 #include "shm/region.h"
@@ -432,6 +434,7 @@ void gsb_tenant_leave(struct gsb_tenant *t)
 		gsb_memory_ctx_cancel(ctx);
 	}
 	gsb_virtual_cancel(t);
+	gsb_ipc_event_cancel(t);
 	gsb_host_func_drop(t);
 }
 
@@ -484,6 +487,7 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	gsb_virtual_finish(t);
 	account_gone(e, t);
 	gsb_scheduler_part(&e->scheduler, &t->claim);
+	gsb_precede_forget(t);
 	e->tenants[t->slot] = NULL;
 	e->occupied &= ~(1ull << t->slot);
 	e->n_tenants--;

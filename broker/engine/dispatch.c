@@ -14,12 +14,14 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/context.h"
 #include "broker/engine/engine.h"
+#include "broker/engine/event_ipc.h"
 #include "broker/engine/memory/kept.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/memory/share.h"
 #include "broker/engine/memory/virtual.h"
-#include "broker/engine/order/event.h"
+#include "broker/engine/order/shared.h"
 #include "broker/engine/order/stream.h"
+#include "broker/engine/precede.h"
 #include "broker/engine/tell.h"
 
 #define GSB_REC(NAME, Name, class, body)                                      \
@@ -27,15 +29,19 @@
 			     const struct gsb_rec_##body *b);
 #include "gsb/wire_records.def"
 
+static int no_memory(struct gsb_tenant *t)
+{
+	gsb_violation(t, "the engine is out of memory");
+	return -ENOMEM;
+}
+
 static int bad_handle(struct gsb_tenant *t, const struct gsb_rec *rec, int err, uint64_t h)
 {
 	if (err == -ENOMEM)
-		gsb_violation(t, "the engine is out of memory");
-	else
-		gsb_violation(t, "%s with new handle %#" PRIx64 ", which is %s",
-			      gsb_rec_name(rec->type), h,
-			      err == -EEXIST ? "in use" : "no such handle");
-	return err == -ENOMEM ? err : -EPROTO;
+		return no_memory(t);
+	return gsb_violation(t, "%s with new handle %#" PRIx64 ", which is %s",
+			     gsb_rec_name(rec->type), h,
+			     err == -EEXIST ? "in use" : "no such handle");
 }
 
 /* ---- contexts, streams, events ---- */
@@ -105,6 +111,8 @@ static int on_EventCreate(struct gsb_tenant *t, const struct gsb_rec *rec,
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", b->ctx);
 	err = gsb_event_create(&ctx->order, b->event);
+	if (!err && b->flags & CU_EVENT_INTERPROCESS)
+		err = gsb_ipc_event_make(t, gsb_event_find(&t->queues, b->event));
 	return err ? bad_handle(t, rec, err, b->event) : 0;
 }
 
@@ -116,6 +124,51 @@ static int on_EventDestroy(struct gsb_tenant *t, const struct gsb_rec *rec,
 	if (!e)
 		return gsb_no_such(t, rec, "event", b->handle);
 	gsb_event_destroy(e);
+	return 0;
+}
+
+static int on_EventExport(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_rec_object *b)
+{
+	struct gsb_event *e = gsb_event_find(&t->queues, b->handle);
+
+	return e ? gsb_ipc_event_export(t, rec, e) : gsb_no_such(t, rec, "event", b->handle);
+}
+
+static int on_EventOpen(struct gsb_tenant *t, const struct gsb_rec *rec,
+			const struct gsb_rec_event_open *b)
+{
+	struct gsb_ctx *ctx = gsb_ctx_find(t, b->ctx);
+	struct gsb_shared *shared;
+	int err;
+
+	if (!ctx)
+		return gsb_no_such(t, rec, "context", b->ctx);
+	err = gsb_ipc_event_find(t, &b->handle, &shared);
+	if (err)
+		return gsb_tenant_fail_call(t, rec, err);
+	err = gsb_event_create(&ctx->order, b->event);
+	if (!err)
+		err = gsb_event_share(gsb_event_find(&t->queues, b->event), shared);
+	if (err)
+		return bad_handle(t, rec, err, b->event);
+	gsb_tenant_reply(t, rec, CUDA_SUCCESS, 0);
+	return 0;
+}
+
+static int on_EventAwait(struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_rec_event_await *b)
+{
+	const struct gsb_event *e = gsb_event_find(&t->queues, b->event);
+
+	if (!e || !e->sharer)
+		return gsb_no_such(t, rec, "shared event", b->event);
+	if (gsb_precede(t, e, rec))
+		return -EAGAIN;
+	if (!gsb_shared_is_done(e->sharer->of))
+		return b->only_ask ? gsb_tenant_fail_call(t, rec, -EAGAIN)
+				   : gsb_ipc_event_await(t, rec, e->sharer->of);
+	gsb_tenant_reply(t, rec, CUDA_SUCCESS, 0);
 	return 0;
 }
 
@@ -369,6 +422,7 @@ static int on_EventRecord(struct gsb_tenant *t, const struct gsb_rec *rec,
 {
 	struct gsb_event *e = gsb_event_find(&t->queues, b->event);
 	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);
+	int err;
 
 	if (!e)
 		return gsb_no_such(t, rec, "event", b->event);
@@ -377,7 +431,10 @@ static int on_EventRecord(struct gsb_tenant *t, const struct gsb_rec *rec,
 				     e->number);
 	if (!s)
 		return gsb_no_such(t, rec, "stream", rec->stream);
-	return gsb_event_record(e, s, gsb_tenant_now_ns(t));
+	if (gsb_unlikely(e->sharer != NULL) && gsb_precede(t, e, rec))
+		return -EAGAIN;
+	err = gsb_event_record(e, s, gsb_tenant_now_ns(t));
+	return err == -ENOMEM ? no_memory(t) : err;
 }
 
 static int on_StreamWaitEvent(struct gsb_tenant *t, const struct gsb_rec *rec,
@@ -388,8 +445,11 @@ static int on_StreamWaitEvent(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 	if (!e)
 		return gsb_no_such(t, rec, "event", b->handle);
-	return s ? gsb_event_wait(e, s, gsb_tenant_post_ns(t))
-		 : gsb_no_such(t, rec, "stream", rec->stream);
+	if (!s)
+		return gsb_no_such(t, rec, "stream", rec->stream);
+	if (gsb_unlikely(e->sharer != NULL) && gsb_precede(t, e, rec))
+		return -EAGAIN;
+	return gsb_event_wait(e, s, gsb_tenant_post_ns(t));
 }
 
 static int on_HostFunc(struct gsb_tenant *t, const struct gsb_rec *rec,
@@ -562,6 +622,13 @@ static int dispatch_one(struct gsb_tenant *t, handler *const *takers)
 	return 1;
 }
 
+static uint8_t why_stalled(const struct gsb_tenant *t)
+{
+	if (t->n_jobs >= GSB_N_JOBS_MAX)
+		return GSB_TRACE_STALL_JOBS;
+	return t->precedence.slots ? GSB_TRACE_STALL_OTHERS : GSB_TRACE_STALL_QUEUES;
+}
+
 unsigned gsb_dispatch_ring(struct gsb_tenant *t, unsigned max)
 {
 	handler *const *takers = gsb_trace_is_on() ? tellers : handlers;
@@ -580,8 +647,7 @@ unsigned gsb_dispatch_ring(struct gsb_tenant *t, unsigned max)
 		t->queues.stalled = true;
 		gsb_trace(STALLED, stalled, t->id, .queued_bytes = t->queues.queued_bytes,
 			  .n_queued = t->queues.n_queued, .n_jobs = (uint16_t)t->n_jobs,
-			  .why = t->n_jobs < GSB_N_JOBS_MAX ? GSB_TRACE_STALL_QUEUES
-							    : GSB_TRACE_STALL_JOBS);
+			  .why = why_stalled(t));
 	} else if (r < 0) {
 		gsb_tenant_cut(t, r == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY
 					       : CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);

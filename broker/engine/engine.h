@@ -62,6 +62,7 @@ struct gsb_engine {
 	struct gsb_tenant *tenants[GSB_N_SLOTS]; /* by slot */
 	uint64_t occupied;			 /* a bit for each slot that has one */
 	unsigned n_tenants;
+	uint64_t preceded;   /* a bit for each whose ring waits for another's: precede.h */
 	unsigned first_slot; /* whose ring is read first in the next turn */
 	struct gsb_loader loader;
 	struct gsb_pinner pinner;

@@ -8,9 +8,11 @@ libengine_la_SOURCES = \
 	broker/engine/context.c broker/engine/context.h \
 	broker/engine/control.c broker/engine/control.h \
 	broker/engine/dispatch.c broker/engine/dispatch.h \
+	broker/engine/event_ipc.c broker/engine/event_ipc.h \
 	broker/engine/export.c broker/engine/export.h \
 	broker/engine/gate.c broker/engine/gate.h \
 	broker/engine/orphan.c broker/engine/orphan.h \
+	broker/engine/precede.c broker/engine/precede.h \
 	broker/engine/loop.c broker/engine/loop.h \
 	broker/engine/start_line.c broker/engine/start_line.h \
 	broker/engine/status.c broker/engine/status.h \
@@ -24,6 +26,7 @@ libengine_la_SOURCES = \
 	broker/engine/order/fence.c broker/engine/order/fence.h \
 	broker/engine/order/order.c broker/engine/order/order.h \
 	broker/engine/order/pool.c broker/engine/order/pool.h \
+	broker/engine/order/shared.c broker/engine/order/shared.h \
 	broker/engine/order/stream.c broker/engine/order/stream.h \
 	broker/engine/order/types.h \
 	broker/engine/order/wait.c broker/engine/order/wait.h \
@@ -110,6 +113,7 @@ engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_gate tests/unit/test_engine_start_line tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
 	tests/unit/test_engine_control tests/unit/test_engine_counts tests/unit/test_engine_log tests/unit/test_engine_memory \
 	tests/unit/test_engine_kept \
+	tests/unit/test_engine_shared \
 	tests/unit/test_engine_later \
 	tests/unit/test_engine_share \
 	tests/unit/test_engine_virtual \
@@ -166,6 +170,9 @@ tests_unit_test_engine_share_LDADD = $(engine_test_libs)
 tests_unit_test_engine_virtual_SOURCES = tests/unit/test_engine_virtual.c $(engine_kit)
 tests_unit_test_engine_virtual_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_virtual_LDADD = $(engine_test_libs)
+tests_unit_test_engine_shared_SOURCES = tests/unit/test_engine_shared.c $(engine_kit)
+tests_unit_test_engine_shared_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_shared_LDADD = $(engine_test_libs)
 tests_unit_test_engine_later_SOURCES = tests/unit/test_engine_later.c $(engine_kit)
 tests_unit_test_engine_later_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_later_LDADD = $(engine_test_libs)

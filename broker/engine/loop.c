@@ -20,6 +20,7 @@
 #include "broker/engine/gate.h"
 #include "broker/engine/memory/kept.h"
 #include "broker/engine/order/stream.h"
+#include "broker/engine/precede.h"
 #include "broker/engine/start_line.h"
 #include "broker/engine/tell.h"
 #include "broker/engine/work/times.h"
@@ -210,6 +211,8 @@ static bool read_rings(struct gsb_engine *e)
 
 		any |= gsb_dispatch_ring(e->tenants[i], GSB_TURN_RECORDS) > 0;
 	}
+	if (gsb_unlikely(e->preceded != 0))
+		any |= gsb_precede_release(e);
 	return any;
 }
 

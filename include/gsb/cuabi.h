@@ -49,6 +49,10 @@ typedef struct CUuuid_st {
 	char bytes[16];
 } CUuuid;
 
+typedef struct CUipcEventHandle_st {
+	char reserved[64];
+} CUipcEventHandle;
+
 typedef struct CUdevprop_st {
 	int maxThreadsPerBlock;
 	int maxThreadsDim[3];

@@ -118,8 +118,8 @@ struct gsb_rec {
 	uint64_t stream; /* STREAM: handle; else 0 */
 	uint64_t
 		call; /* CALL: number, one more than the thread's last; else 0, and of a MEM_FREE that nobody waits for */
-	uint64_t
-		stamp; /* gsb_clock_stamp() when it was posted, if header.is_traced was seen; else 0 */
+	/* gsb_clock_stamp() when it was posted, if header.is_traced was seen, or if it names an event that programs share; else 0. */
+	uint64_t stamp;
 };
 static_assert(sizeof(struct gsb_rec) == 32, "the record header is ABI");
 
@@ -305,6 +305,18 @@ struct gsb_rec_fill {
 struct gsb_rec_event_record {
 	uint64_t event;
 	uint64_t number; /* one more than the event's last record; its done word reaches it */
+};
+
+struct gsb_rec_event_open {
+	uint64_t event; /* new handle, which is the caller's only if it succeeds */
+	uint64_t ctx;
+	struct gsb_ipc_handle handle;
+};
+
+struct gsb_rec_event_await {
+	uint64_t event;
+	uint32_t only_ask; /* bool: the answer comes at once, and may be NOT_READY */
+	uint32_t zero;
 };
 
 struct gsb_rec_host_func {

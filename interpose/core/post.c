@@ -89,7 +89,10 @@ static CUresult post_call(const struct gsb_call *c)
 		memcpy(p.body, c->body, c->body_bytes);
 	if (c->extra_bytes)
 		memcpy((uint8_t *)p.body + c->body_bytes, c->extra, c->extra_bytes);
-	gsb_post_end(&p);
+	if (c->is_stamped)
+		gsb_post_end_stamped(&p);
+	else
+		gsb_post_end(&p);
 	return gsb_wait(GSB_WAIT_REPLY, 0, gsb_self.call);
 }
 

@@ -141,7 +141,8 @@ static inline CUresult gsb_post_begin_if(struct gsb_post *p, enum gsb_rec_type t
 /* For the probe, before the engine can know of it. By value, so that a struct gsb_post can live in registers. */
 void gsb_post_tell(const struct gsb_rec *rec, uint64_t number);
 
-static inline void gsb_post_end(struct gsb_post *p)
+/* Before the record is published. */
+static inline void gsb_post_count(struct gsb_post *p)
 {
 	if (p->posted) {
 		p->number = atomic_load_explicit(p->posted, memory_order_relaxed) + 1;
@@ -149,10 +150,28 @@ static inline void gsb_post_end(struct gsb_post *p)
 	}
 	if (gsb_unlikely(gsb_probe != NULL))
 		gsb_post_tell(p->rec, p->posted ? p->number : 0);
-	if (gsb_unlikely(!gsb_ring_commit(&gsb_proc.ring, p->rec)))
+}
+
+/* After it. */
+static inline void gsb_post_leave(bool has_rung)
+{
+	if (gsb_unlikely(!has_rung))
 		gsb_process_give_up();
 	gsb_fault_point(GSB_FAULT_POSTED);
 	gsb_lock_give(&gsb_proc.ring_lock);
+}
+
+static inline void gsb_post_end(struct gsb_post *p)
+{
+	gsb_post_count(p);
+	gsb_post_leave(gsb_ring_commit(&gsb_proc.ring, p->rec));
+}
+
+/* The same for a record that names what other programs share: theirs and this have one order. */
+static inline void gsb_post_end_stamped(struct gsb_post *p)
+{
+	gsb_post_count(p);
+	gsb_post_leave(gsb_ring_commit_stamped(&gsb_proc.ring, p->rec));
 }
 
 /* A whole record of no stream, without variable part. */
@@ -168,6 +187,7 @@ struct gsb_call {
 	struct gsb_guard guard;
 	const void *body, *extra; /* extra follows the body */
 	uint32_t body_bytes, extra_bytes;
+	bool is_stamped; /* gsb_post_end_stamped() */
 };
 
 /* Room for what the engine answers; it is the thread's own, because its slot may be another's after the call. */

@@ -1,5 +1,6 @@
 /*
- * hooks/event.c - events: recorded by posts; queries, waits and times come from the shared words.
+ * hooks/event.c - events: recorded by posts; queries, waits and times come from the shared words, of events that other programs
+ * have, too, from the engine.
  */
 #include <string.h>
 
@@ -21,9 +22,8 @@ CUresult hook_cuEventCreate(CUevent *event, unsigned flags)
 	if (!event || flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING |
 					  CU_EVENT_INTERPROCESS))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (flags & CU_EVENT_INTERPROCESS)
-		return flags & CU_EVENT_DISABLE_TIMING ? CUDA_ERROR_NOT_SUPPORTED
-						       : CUDA_ERROR_INVALID_VALUE;
+	if (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING))
+		return CUDA_ERROR_INVALID_VALUE;
 	result = gsb_cu_ctx_live(&life);
 	if (!result)
 		result = gsb_cu_event_create(life.wire, flags, &handle);
@@ -72,7 +72,7 @@ static CUresult record(const struct gsb_cu_stream_ref *s, struct gsb_cu_event *e
 	body.number = atomic_load_explicit(&e->recorded, memory_order_relaxed) + 1;
 	memcpy(p.body, &body, sizeof(body));
 	atomic_store_explicit(&e->recorded, body.number, memory_order_release);
-	gsb_post_end(&p);
+	gsb_cu_event_post_end(e, &p);
 	return CUDA_SUCCESS;
 }
 
@@ -158,6 +158,28 @@ static CUresult may_ask(const struct gsb_cu_event *e)
 	return gsb_capture_any() || gsb_unlikely(e->mark != NULL) ? capture_ask(e) : CUDA_SUCCESS;
 }
 
+/* The latest recording of all programs that have the event: CUDA_ERROR_NOT_READY if it is only asked after, else that is waited for. */
+static CUresult await(uint64_t event, bool only_ask)
+{
+	const struct gsb_rec_event_await body = {.event = event, .only_ask = only_ask};
+	const struct gsb_call call = {
+		.type = GSB_REC_EVENT_AWAIT,
+		.guard = gsb_object_guard(&gsb_cu_events, event, CUDA_ERROR_INVALID_HANDLE),
+		.body = &body,
+		.body_bytes = sizeof(body),
+		.is_stamped = true,
+	};
+
+	return gsb_call(&call, NULL);
+}
+
+static CUresult query(const struct gsb_cu_event *e, uint64_t event)
+{
+	if (gsb_unlikely(gsb_cu_event_is_shared(e)))
+		return await(event, true);
+	return gsb_cu_event_is_done(e) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
 CUresult hook_cuEventQuery(CUevent event)
 {
 	uint64_t before = gsb_n_completed();
@@ -169,7 +191,9 @@ CUresult hook_cuEventQuery(CUevent event)
 	result = may_ask(e);
 	if (!result)
 		result = gsb_cu_error_of(e);
-	if (result || gsb_cu_event_is_done(e))
+	if (!result)
+		result = query(e, (uint64_t)event);
+	if (result != CUDA_ERROR_NOT_READY)
 		return result;
 	result = gsb_wait_progress(before);
 	return result ? result : gsb_cu_error_of(e) ? gsb_cu_error_of(e) : CUDA_ERROR_NOT_READY;
@@ -185,7 +209,9 @@ CUresult hook_cuEventSynchronize(CUevent event)
 	result = may_ask(e);
 	if (result)
 		return result;
-	result = gsb_wait(GSB_WAIT_EVENT, e->obj.index, gsb_cu_event_number(e));
+	result = gsb_unlikely(gsb_cu_event_is_shared(e))
+			 ? await((uint64_t)event, false)
+			 : gsb_wait(GSB_WAIT_EVENT, e->obj.index, gsb_cu_event_number(e));
 	gsb_print_flush();
 	return result ? result : gsb_cu_error_of(e);
 }
@@ -229,4 +255,51 @@ CUresult hook_cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 	}
 	*ms = (float)((double)(int64_t)(time_of(b) - time_of(a)) / 1e6);
 	return CUDA_SUCCESS;
+}
+
+/* ---- from program to program ---- */
+
+CUresult hook_cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
+{
+	const struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
+	const struct gsb_rec_object body = {.handle = (uint64_t)event};
+	const struct gsb_call call = {
+		.type = GSB_REC_EVENT_EXPORT,
+		.guard = gsb_object_guard(&gsb_cu_events, (uint64_t)event,
+					  CUDA_ERROR_INVALID_HANDLE),
+		.body = &body,
+		.body_bytes = sizeof(body),
+	};
+	struct gsb_reply_ipc reply;
+	CUresult result;
+
+	if (!handle)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!e || !gsb_cu_event_is_shared(e))
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = gsb_cu_error_of(e);
+	if (!result)
+		result = gsb_call_into(&call, &reply, sizeof(reply));
+	if (!result)
+		memcpy(handle, &reply.handle, sizeof(*handle));
+	return result;
+}
+
+CUresult hook_cuIpcOpenEventHandle(CUevent *event, const CUipcEventHandle *handle)
+{
+	struct gsb_cu_ctx_life life;
+	struct gsb_ipc_handle from;
+	uint64_t opened;
+	CUresult result;
+
+	static_assert(sizeof(from) == sizeof(*handle), "a handle is one of CUDA's");
+	if (!event)
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(&from, handle, sizeof(from));
+	result = gsb_cu_ctx_live(&life);
+	if (!result)
+		result = gsb_cu_event_open(life.wire, &from, &opened);
+	if (!result)
+		*event = (CUevent)opened;
+	return result;
 }

@@ -407,6 +407,8 @@ CUresult hook_cuEventRecord(CUevent event, CUstream stream, unsigned flags);
 CUresult hook_cuEventQuery(CUevent event);
 CUresult hook_cuEventSynchronize(CUevent event);
 CUresult hook_cuEventElapsedTime(float *ms, CUevent start, CUevent end);
+CUresult hook_cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event);
+CUresult hook_cuIpcOpenEventHandle(CUevent *event, const CUipcEventHandle *handle);
 
 /* tables.c. asker: the code that calls. */
 CUresult hook_cuGetExportTable(const void **table, const CUuuid *id, const void *asker);

@@ -156,7 +156,7 @@ static CUresult post_wait(const struct gsb_cu_stream_ref *s, const struct gsb_cu
 		return CUDA_ERROR_INVALID_HANDLE;
 	}
 	memcpy(p.body, &body, sizeof(body));
-	gsb_post_end(&p);
+	gsb_cu_event_post_end(e, &p);
 	return CUDA_SUCCESS;
 }
 
@@ -168,7 +168,7 @@ static CUresult wait_outside(struct gsb_capture_member *m, const struct gsb_cu_e
 
 	if (flags & CU_EVENT_WAIT_EXTERNAL)
 		return gsb_capture_add(m, &work);
-	if (!gsb_cu_event_is_recorded(e) || gsb_capture_check(m))
+	if (!gsb_cu_event_may_be_recorded(e) || gsb_capture_check(m))
 		return gsb_capture_check(m);
 	gsb_capture_invalidate(m->capture);
 	return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
@@ -211,7 +211,7 @@ CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 		return result;
 	if (flags & CU_EVENT_WAIT_EXTERNAL)
 		return CUDA_ERROR_ILLEGAL_STATE;
-	return gsb_cu_event_is_recorded(e) ? post_wait(&s, e, (uint64_t)event) : CUDA_SUCCESS;
+	return gsb_cu_event_may_be_recorded(e) ? post_wait(&s, e, (uint64_t)event) : CUDA_SUCCESS;
 }
 
 /* A host function becomes a node; a callback, which gets the stream and its status, cannot. */

@@ -64,7 +64,7 @@ void kit_post_session(struct kit_tenant *t, uint64_t mem)
 	struct gsb_rec_texture_create texture = {.ctx = kit_ctx(0), .view = {.base = mem}};
 	struct gsb_rec_texture_destroy no_texture = {.ctx = kit_ctx(0), .handle = mem};
 	struct gsb_rec_mem_free free_mem = {.ctx = kit_ctx(0), .addr = mem};
-	struct gsb_rec_object object = {.handle = kit_stream(2)};
+	struct gsb_rec_object object;
 	struct gsb_rec_occupancy occupancy = {.function = kit_fn(0), .block = 32};
 	struct gsb_rec_tensor_map tensor = {.map = {.type = 7, .rank = 2, .addr = mem}};
 	struct gsb_rec_stream_priority priority = {.priority = -1};
@@ -83,6 +83,11 @@ void kit_post_session(struct kit_tenant *t, uint64_t mem)
 	struct gsb_rec_copy inline_copy = {
 		.dst = mem, .width = 16, .height = 1, .src_place = GSB_PLACE_INLINE};
 
+	struct gsb_rec_event_create shared = {kit_event(1), kit_ctx(0), CU_EVENT_INTERPROCESS, 0};
+	struct gsb_rec_event_await await = {.event = kit_event(1)};
+	struct gsb_rec_event_open open = {
+		kit_event(2), kit_ctx(0), {.magic = GSB_IPC_MAGIC, .kind = GSB_IPC_EVENT, .id = 1}};
+
 	kit_post(t, GSB_REC_RANGE, 0, &range, sizeof(range), "query", 5);
 	kit_stream_create(t, 1, 0);
 	kit_stream_create(t, 2, GSB_STREAM_NON_BLOCKING);
@@ -94,6 +99,12 @@ void kit_post_session(struct kit_tenant *t, uint64_t mem)
 	kit_post(t, GSB_REC_COPY, kit_stream(1), &copy, sizeof(copy), NULL, 0);
 	kit_post(t, GSB_REC_COPY, kit_stream(1), &inline_copy, sizeof(inline_copy),
 		 "0123456789abcdef", 16);
+	kit_post(t, GSB_REC_EVENT_CREATE, 0, &shared, sizeof(shared), NULL, 0);
+	kit_record(t, 1, 1);
+	kit_post_call(t, GSB_REC_EVENT_OPEN, &open, sizeof(open), NULL, 0);
+	object.handle = kit_event(1);
+	kit_post_call(t, GSB_REC_EVENT_EXPORT, &object, sizeof(object), NULL, 0);
+	kit_post_call(t, GSB_REC_EVENT_AWAIT, &await, sizeof(await), NULL, 0);
 	kit_fill(t, 0, mem + 16);
 	kit_host_func(t, 2, 3);
 	kit_nop(t, 0);
@@ -110,6 +121,7 @@ void kit_post_session(struct kit_tenant *t, uint64_t mem)
 	kit_post_call(t, GSB_REC_MEM_INFO, &info, sizeof(info), NULL, 0);
 	kit_post(t, GSB_REC_FUNCTION_SET, 0, &set, sizeof(set), NULL, 0);
 	kit_post_call(t, GSB_REC_CTX_CREATE, &ctx, sizeof(ctx), NULL, 0);
+	object.handle = kit_stream(2);
 	kit_post(t, GSB_REC_STREAM_DESTROY, 0, &object, sizeof(object), NULL, 0);
 	object.handle = kit_event(0);
 	kit_post(t, GSB_REC_EVENT_DESTROY, 0, &object, sizeof(object), NULL, 0);

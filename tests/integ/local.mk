@@ -61,6 +61,13 @@ EXTRA_DIST += tests/integ/ipc.sh tests/integ/ipc.expected
 tests_integ_ipc_SOURCES = tests/integ/ipc.c $(answers_sources)
 tests_integ_ipc_CPPFLAGS = $(integ_cppflags)
 tests_integ_ipc_LDADD = -ldl
+# Two programs that have the same events.
+noinst_PROGRAMS += tests/integ/shared_events
+check_SCRIPTS += tests/integ/shared_events.sh
+EXTRA_DIST += tests/integ/shared_events.sh
+tests_integ_shared_events_SOURCES = tests/integ/shared_events.c tests/unit/tenant.h
+tests_integ_shared_events_CPPFLAGS = $(integ_cppflags)
+tests_integ_shared_events_LDADD = -ldl
 tests_integ_misuse_SOURCES = tests/integ/misuse.c tests/unit/tenant.h
 tests_integ_misuse_CPPFLAGS = $(integ_cppflags)
 tests_integ_misuse_LDADD = -ldl

@@ -181,7 +181,7 @@ PROGRAM(proc_addresses)
 	ask("found-null", cuGetProcAddress_v2("cuMemAlloc", &p, 12000, 0, NULL));
 }
 
-PROGRAM(refused_interprocess)
+PROGRAM(interprocess_events)
 {
 	CUevent e;
 

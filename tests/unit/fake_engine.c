@@ -90,6 +90,7 @@ struct fake_engine *fake_engine_create(void)
 	f->image_max_bytes = 1 << 20;
 	f->occupancy = 2;
 	f->major = GSB_WIRE_MAJOR;
+	f->minor = GSB_WIRE_MINOR;
 	f->info.attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
 	f->info.attrs[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES] = 49152;
 	return f;
@@ -218,6 +219,7 @@ static void on_call(const struct gsb_rec *rec, const void *body)
 	const struct gsb_rec_mem_alloc *alloc = body;
 	const struct gsb_rec_array_alloc *array = body;
 
+	region->header.minor = e->minor;
 	if (e->fail_result && e->fail_type == rec->type) {
 		if (rec->type == GSB_REC_MODULE_LOAD)
 			answer_load(rec, (CUresult)e->fail_result);

@@ -47,6 +47,7 @@ struct fake_engine {
 	_Atomic unsigned hold_after; /* so many copies have completed, hold; 0: do not */
 	_Atomic bool ignore_ring;    /* take no record */
 	_Atomic bool is_traced;	     /* as the region's header has it */
+	_Atomic uint16_t minor;	     /* likewise, from the next call on */
 	_Atomic bool take_back;	     /* all that is kept; false again when that is done */
 	_Atomic uint32_t fail_type,
 		fail_result;	       /* the next call of this type fails with this CUresult */

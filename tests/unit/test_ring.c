@@ -124,6 +124,77 @@ static void test_ring_random_operations_equal_plain_queue(void **state)
 	assert_true(full > 0); /* the wrap and the full ring were met */
 }
 
+static unsigned count_launches_ahead(const struct fixture *f, uint64_t tail)
+{
+	uint64_t at = f->consumer.head;
+	struct gsb_ring_glance g;
+	unsigned n = 0;
+
+	while (gsb_ring_glance(&f->consumer, tail, &at, &g)) {
+		assert_int_equal(g.object, g.type == GSB_REC_LAUNCH ? 4711 : 0);
+		n += g.type == GSB_REC_LAUNCH;
+	}
+	assert_int_equal(at, tail);
+	return n;
+}
+
+static void test_ring_glance_sees_all_that_peek_will_take(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int round = 0; round < 100; round++) {
+		unsigned n = 0;
+
+		while (post_launch(f, (uint32_t)(random() % 4000), 1))
+			n++;
+		for (uint64_t at = f->consumer.head; at != f->producer.tail;) {
+			struct gsb_rec *rec =
+				(struct gsb_rec *)(f->region->ring + (at & (GSB_RING_BYTES - 1)));
+
+			if (rec->type == GSB_REC_LAUNCH)
+				((struct gsb_rec_launch *)(rec + 1))->function = 4711;
+			at += rec->size;
+		}
+		assert_int_equal(count_launches_ahead(f, gsb_ring_tail(&f->consumer)), n);
+		while (gsb_ring_peek(&f->consumer, f->copy)) {
+			gsb_ring_advance(&f->consumer, (struct gsb_rec *)f->copy);
+			n--;
+		}
+		assert_int_equal(n, 0);
+	}
+}
+
+static void test_ring_glance_past_a_damaged_record_sees_nothing(void **state)
+{
+	static const uint64_t tails[] = {1ull << 63, GSB_RING_BYTES + 16};
+	struct fixture *f = *state;
+	struct gsb_rec *first = (struct gsb_rec *)f->region->ring;
+	struct gsb_ring_glance g;
+	uint64_t at = 0;
+
+	post_launch(f, 0, 1);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(tails); i++)
+		assert_int_equal(gsb_ring_glance(&f->consumer, tails[i], &at, &g), 0);
+	at = first->size + 16; /* the tail went back */
+	assert_int_equal(gsb_ring_glance(&f->consumer, first->size, &at, &g), 0);
+	at = 0;
+	first->size += 16;
+	assert_int_equal(gsb_ring_glance(&f->consumer, f->producer.tail, &at, &g), 0);
+	assert_int_equal(at, 0);
+}
+
+static void test_ring_commit_stamped_stamps_what_nobody_traces(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t wait_for, before = gsb_clock_stamp();
+	struct gsb_rec *rec = gsb_ring_reserve(&f->producer, sizeof(*rec), &wait_for);
+
+	rec->type = GSB_REC_NOP;
+	gsb_ring_commit_stamped(&f->producer, rec);
+	assert_int_equal(gsb_ring_peek(&f->consumer, f->copy), 1);
+	assert_in_range(((struct gsb_rec *)f->copy)->stamp, before, gsb_clock_stamp());
+}
+
 static void test_ring_reserve_when_full_says_what_to_wait_for(void **state)
 {
 	struct fixture *f = *state;
@@ -261,6 +332,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ring_test(test_ring_random_operations_equal_plain_queue),
+		ring_test(test_ring_glance_sees_all_that_peek_will_take),
+		ring_test(test_ring_glance_past_a_damaged_record_sees_nothing),
+		ring_test(test_ring_commit_stamped_stamps_what_nobody_traces),
 		ring_test(test_ring_reserve_when_full_says_what_to_wait_for),
 		ring_test(test_ring_commit_wakes_only_a_sleeping_engine),
 		ring_test(test_ring_peek_of_damaged_record_is_eproto),

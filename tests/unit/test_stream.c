@@ -392,6 +392,83 @@ static void test_event_that_was_never_recorded_is_complete(void **state)
 	assert_int_equal(count(GSB_REC_STREAM_WAIT_EVENT), 0);
 }
 
+#define SHARED (CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING)
+
+/* Their order with those of other programs is by their stamps. */
+static void test_records_about_events_of_several_programs_are_stamped(void **state)
+{
+	CUevent e = make_event(SHARED), own = make_event(0);
+
+	assert_cu(cu.cuEventRecord(own, NULL));
+	assert_int_equal(last(GSB_REC_EVENT_RECORD)->rec.stamp, 0);
+	assert_cu(cu.cuEventRecord(e, NULL));
+	assert_int_not_equal(last(GSB_REC_EVENT_RECORD)->rec.stamp, 0);
+	assert_cu(cu.cuStreamWaitEvent(NULL, own, 0));
+	assert_int_equal(last(GSB_REC_STREAM_WAIT_EVENT)->rec.stamp, 0);
+	assert_cu(cu.cuStreamWaitEvent(NULL, e, 0));
+	assert_int_not_equal(last(GSB_REC_STREAM_WAIT_EVENT)->rec.stamp, 0);
+	assert_cu(cu.cuEventSynchronize(e));
+	assert_int_not_equal(last(GSB_REC_EVENT_AWAIT)->rec.stamp, 0);
+}
+
+/* It may have been recorded elsewhere. */
+static void test_event_of_several_programs_is_asked_of_the_engine(void **state)
+{
+	CUevent e = make_event(SHARED);
+
+	assert_cu(cu.cuStreamWaitEvent(NULL, e, 0));
+	assert_int_equal(count(GSB_REC_STREAM_WAIT_EVENT), 1);
+	engine->fail_type = GSB_REC_EVENT_AWAIT;
+	engine->fail_result = CUDA_ERROR_NOT_READY;
+	assert_cu_is(CUDA_ERROR_NOT_READY, cu.cuEventQuery(e));
+	assert_int_equal(last_body(EVENT_AWAIT, event_await)->event, (uint64_t)e);
+	assert_true(last_body(EVENT_AWAIT, event_await)->only_ask);
+	assert_cu(cu.cuEventQuery(e));
+	assert_cu(cu.cuEventSynchronize(e));
+	assert_false(last_body(EVENT_AWAIT, event_await)->only_ask);
+	assert_int_equal(count(GSB_REC_EVENT_AWAIT), 3);
+}
+
+static void test_event_that_cannot_be_opened_leaves_nothing(void **state)
+{
+	CUipcEventHandle handle = {{0}};
+	CUevent e = NULL;
+
+	engine->fail_type = GSB_REC_EVENT_OPEN;
+	engine->fail_result = CUDA_ERROR_MAP_FAILED;
+	assert_cu_is(CUDA_ERROR_MAP_FAILED, cu.cuIpcOpenEventHandle(&e, handle));
+	assert_null(e);
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE,
+		     cu.cuEventQuery((CUevent)last_body(EVENT_OPEN, event_open)->event));
+	assert_cu(cu.cuIpcOpenEventHandle(&e, handle));
+	assert_int_equal(last_body(EVENT_OPEN, event_open)->event, (uint64_t)e);
+	assert_cu(cu.cuEventDestroy_v2(e));
+}
+
+static void test_event_handle_is_what_the_engine_says(void **state)
+{
+	CUevent e = make_event(SHARED);
+	CUipcEventHandle handle;
+
+	assert_cu_is(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, cu.cuIpcGetEventHandle(&handle, e));
+	assert_int_equal(last_body(EVENT_EXPORT, object)->handle, (uint64_t)e);
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuIpcGetEventHandle(&handle, make_event(0)));
+	assert_int_equal(count(GSB_REC_EVENT_EXPORT), 1);
+}
+
+static void test_event_of_several_programs_is_refused_by_an_engine_that_has_none(void **state)
+{
+	CUipcEventHandle handle = {{0}};
+	CUevent e;
+
+	engine->minor = 2;
+	flush();
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuEventCreate(&e, SHARED));
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuIpcOpenEventHandle(&e, handle));
+	engine->minor = GSB_WIRE_MINOR;
+	flush();
+}
+
 static void test_event_records_count_up_and_complete(void **state)
 {
 	CUstream s = make_stream(0);
@@ -593,6 +670,15 @@ int main(void)
 			set_up),
 		cmocka_unit_test_setup(test_stream_is_of_a_context_and_of_no_green_one, set_up),
 		cmocka_unit_test_setup(test_event_that_was_never_recorded_is_complete, set_up),
+		cmocka_unit_test_setup(test_records_about_events_of_several_programs_are_stamped,
+				       set_up),
+		cmocka_unit_test_setup(test_event_of_several_programs_is_asked_of_the_engine,
+				       set_up),
+		cmocka_unit_test_setup(test_event_that_cannot_be_opened_leaves_nothing, set_up),
+		cmocka_unit_test_setup(test_event_handle_is_what_the_engine_says, set_up),
+		cmocka_unit_test_setup(
+			test_event_of_several_programs_is_refused_by_an_engine_that_has_none,
+			set_up),
 		cmocka_unit_test_setup(test_event_records_count_up_and_complete, set_up),
 		cmocka_unit_test_setup(test_event_numbers_go_on_when_an_index_is_used_again,
 				       set_up),

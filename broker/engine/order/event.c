@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/compiler.h"
+#include "broker/engine/order/shared.h"
 #include "broker/engine/order/stream.h"
 
 struct event_op {
@@ -40,7 +41,11 @@ static struct gsb_point *hold(struct gsb_point *p)
 
 static void release(struct gsb_queues *q, struct gsb_point *p)
 {
-	if (p && !--p->refs)
+	if (!p || --p->refs)
+		return;
+	if (gsb_unlikely(p->is_shared))
+		gsb_shared_point_free(p);
+	else
 		gsb_pool_free(&q->pool, p);
 }
 
@@ -72,6 +77,8 @@ void gsb_event_destroy(struct gsb_event *e)
 
 	release(q, e->latest);
 	e->latest = NULL;
+	if (gsb_unlikely(e->sharer != NULL))
+		gsb_event_unshare(e);
 	e->handle = 0;
 	q->n_events--;
 }
@@ -140,28 +147,55 @@ static const struct gsb_op_class record_class = {
 	.finish = finish_record,
 };
 
+/* Who waits in another tenant is told as well. */
+static void finish_shared_record(struct gsb_op *op, uint64_t time_ns)
+{
+	gsb_shared_recorded(to_event(op)->point, op->order->queues);
+	finish_record(op, time_ns);
+}
+
+static const struct gsb_op_class shared_record_class = {
+	.kind = GSB_TRACE_OP_EVENT_RECORD,
+	.instant = true,
+	.start = start_record,
+	.tell = tell_record,
+	.finish = finish_shared_record,
+};
+
+/* The event's latest recording is that of a point. */
+static void set_latest(struct gsb_queues *q, struct gsb_event *e, struct gsb_point *p)
+{
+	if (gsb_unlikely(p->is_shared)) {
+		gsb_shared_record(p);
+		return;
+	}
+	release(q, e->latest);
+	e->latest = hold(p);
+}
+
 int gsb_event_record(struct gsb_event *e, struct gsb_stream *s, uint64_t post_ns)
 {
+	const struct gsb_sharer *sharer = e->sharer;
 	struct gsb_queues *q = s->queues;
-	struct event_op *r = gsb_op_create(q, &record_class, sizeof(*r), 0);
+	struct event_op *r =
+		gsb_op_create(q, sharer ? &shared_record_class : &record_class, sizeof(*r), 0);
 	int err;
 
 	if (!r)
 		return -EAGAIN;
 	r->op.post_ns = post_ns;
-	r->point = create_point(q);
+	r->point = gsb_unlikely(sharer != NULL) ? gsb_shared_point(sharer->of) : create_point(q);
 	r->event = gsb_handle_index(e->handle);
 	r->number = e->number + 1;
 	if (r->point)
 		r->point->recording = &r->op;
-	err = r->point ? gsb_stream_push(s, &r->op) : -EAGAIN;
+	err = r->point ? gsb_stream_push(s, &r->op) : sharer ? -ENOMEM : -EAGAIN;
 	if (err) {
 		release(q, r->point);
 		gsb_op_discard(q, &r->op);
 		return err;
 	}
-	release(q, e->latest);
-	e->latest = hold(r->point);
+	set_latest(q, e, r->point);
 	e->number = r->number;
 	return 0;
 }
@@ -200,15 +234,21 @@ static const struct gsb_op_class wait_class = {
 	.finish = finish_wait,
 };
 
+static struct gsb_point *latest_of(const struct gsb_event *e)
+{
+	return gsb_unlikely(e->sharer != NULL) ? e->sharer->of->latest : e->latest;
+}
+
 int gsb_event_wait(struct gsb_event *e, struct gsb_stream *s, uint64_t post_ns)
 {
+	struct gsb_point *latest = latest_of(e);
 	struct event_op *w = gsb_op_create(s->queues, &wait_class, sizeof(*w), 0);
 	int err;
 
 	if (!w)
 		return -EAGAIN;
-	w->op.post_ns = e->latest ? post_ns : gsb_later_ns(post_ns, e->done_ns);
-	w->point = hold(e->latest);
+	w->op.post_ns = latest ? post_ns : gsb_later_ns(post_ns, e->done_ns);
+	w->point = hold(latest);
 	w->event = gsb_handle_index(e->handle);
 	err = gsb_stream_push(s, &w->op);
 	if (err) {

@@ -9,12 +9,15 @@
 
 #include "broker/engine/order/types.h"
 
+struct gsb_sharer;
+
 struct gsb_point {
 	struct gsb_stream *waiters;
 	uint64_t time_ns;		/* device time, once done */
 	const struct gsb_op *recording; /* not done */
 	uint32_t refs;			/* the event, the recording, waiting operations */
 	bool done;
+	bool is_shared; /* part of a struct gsb_shared_point (shared.h); else in the tenant's pool */
 };
 
 struct gsb_event {
@@ -25,6 +28,8 @@ struct gsb_event {
 	uint64_t number;    /* of the latest recording, of all owners of this index */
 	uint64_t published; /* the done word */
 	uint64_t serial;    /* for the trace: of the recording that it is of */
+	/* Others record it, too, and what says which is the latest is there (shared.h); NULL: it is the tenant's. */
+	struct gsb_sharer *sharer;
 };
 
 /* -ERANGE: no handle of an event. -EEXIST: it is in use. */
@@ -35,7 +40,7 @@ struct gsb_event *gsb_event_find(struct gsb_queues *q, uint64_t handle);
 /*
  * gsb_event_record(), gsb_event_wait() - queue the operation behind a record of the tenant's
  * @post_ns: device time from which it may start
- * Return: 0, -EAGAIN (no room now, nothing happened).
+ * Return: 0, -EAGAIN (no room now, nothing happened), -ENOMEM (likewise, of an event that is shared).
  */
 int gsb_event_record(struct gsb_event *e, struct gsb_stream *s, uint64_t post_ns);
 int gsb_event_wait(struct gsb_event *e, struct gsb_stream *s, uint64_t post_ns);

@@ -30,6 +30,7 @@
 
 struct gsb_addresses;
 struct gsb_engine;
+struct gsb_event_call;
 struct gsb_exports;
 struct gsb_grant;
 struct gsb_kept_memory;
@@ -62,6 +63,15 @@ struct gsb_ctx {
 	CUresult error;		 /* sticky; its word in the region says the same */
 	bool printed;		 /* a kernel of it has said something */
 	struct gsb_rec end_call; /* being destroyed: whom to answer */
+};
+
+/* What of other tenants' rings comes before the record at the head of one's own (precede.h). */
+struct gsb_precedence {
+	uint64_t at;	/* position of the record for which they were looked through last */
+	uint64_t slots; /* a bit for each whose ring is to be read first, */
+	uint64_t until[GSB_N_SLOTS]; /* to this position */
+	uint64_t
+		plain_to; /* of its own ring: no record from its head to there is about events that are shared */
 };
 
 struct gsb_tenant {
@@ -104,6 +114,9 @@ struct gsb_tenant {
 	struct gsb_stream *socket_waiters;
 
 	struct gsb_queues queues;
+	struct gsb_precedence precedence;
+	struct gsb_event_call *event_calls; /* event_ipc.c: calls that wait for events */
+	uint32_t n_event_calls;
 	struct gsb_ctx *ctxs[GSB_N_CTXS];
 	struct gsb_table modules, functions;
 	struct gsb_uploads *uploads; /* under way: code/upload.h */
