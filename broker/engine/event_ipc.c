@@ -4,9 +4,7 @@
 #include "broker/engine/event_ipc.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <utlist.h>
 
 #include "broker/engine/export.h"
@@ -56,9 +54,9 @@ int gsb_ipc_event_export(struct gsb_tenant *t, const struct gsb_rec *rec, struct
 	struct ipc_event *x;
 	int err;
 
-	if (!e->sharer)
+	x = e->sharer ? to_ipc(e->sharer->of) : NULL;
+	if (!x || x->maker != t->id) /* what was opened is not exported again */
 		return gsb_tenant_fail_call(t, rec, -EBADF);
-	x = to_ipc(e->sharer->of);
 	err = x->exports ? 0 : gsb_export_add(t->exports, &x->export, GSB_IPC_EVENT);
 	if (err)
 		return gsb_tenant_fail_call(t, rec, err);
@@ -68,29 +66,16 @@ int gsb_ipc_event_export(struct gsb_tenant *t, const struct gsb_rec *rec, struct
 	return 0;
 }
 
-/* The handle names nothing here: why not. */
-static int why_not(struct gsb_tenant *t, const struct gsb_ipc_handle *h)
-{
-	if (h->magic != GSB_IPC_MAGIC || h->kind != GSB_IPC_EVENT)
-		return -EINVAL;
-	if (h->pid == (uint32_t)getpid())
-		return -EBADF;
-	gsb_tenant_log(
-		t, GSB_LOG_WARN, "tenant",
-		"%u (%s, pid %u) was handed an event of another engine (pid %u), which it cannot have: programs share "
-		"events as one user's, with isolation = shared or lanes",
-		t->id, t->name, t->pid, h->pid);
-	return -EXDEV;
-}
-
 int gsb_ipc_event_find(struct gsb_tenant *t, const struct gsb_ipc_handle *handle,
 		       struct gsb_shared **out)
 {
 	struct gsb_export *found = gsb_export_find(t->exports, GSB_IPC_EVENT, handle);
 	struct ipc_event *x;
 
-	if (!found)
-		return why_not(t, handle);
+	if (!found) {
+		gsb_export_why_not(t, GSB_IPC_EVENT, handle);
+		return -EXDEV; /* as the driver says of all that it cannot open */
+	}
 	x = gsb_container_of(found, struct ipc_event, export);
 	if (x->maker == t->id)
 		return -ELOOP;

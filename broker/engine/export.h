@@ -11,6 +11,8 @@
 
 #include "gsb/ipc.h"
 
+struct gsb_tenant;
+
 struct gsb_export {
 	struct gsb_ipc_handle handle;
 	UT_hash_handle hh;
@@ -29,5 +31,8 @@ void gsb_export_remove(struct gsb_exports *x, struct gsb_export *e);
 /* What a handle from a hostile program names; NULL: nothing of that kind. */
 struct gsb_export *gsb_export_find(const struct gsb_exports *x, enum gsb_ipc_kind kind,
 				   const struct gsb_ipc_handle *handle);
+/* It names nothing: -EINVAL, -EXDEV (another engine's, which is said in the log). */
+int gsb_export_why_not(struct gsb_tenant *t, enum gsb_ipc_kind kind,
+		       const struct gsb_ipc_handle *handle);
 
 #endif

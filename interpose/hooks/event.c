@@ -273,7 +273,7 @@ CUresult hook_cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
 	struct gsb_reply_ipc reply;
 	CUresult result;
 
-	if (!handle)
+	if (!handle || !event)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!e || !gsb_cu_event_is_shared(e))
 		return CUDA_ERROR_INVALID_HANDLE;

@@ -8,6 +8,7 @@
 #include "interpose/core/post.h"
 #include "interpose/cu/alloc.h"
 #include "interpose/cu/ctx.h"
+#include "interpose/cu/ctx_life.h"
 #include "interpose/cu/descriptor.h"
 #include "interpose/cu/pool.h"
 #include "interpose/cu/virtual.h"
@@ -48,25 +49,22 @@ CUresult hook_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
 }
 
 /* It is one allocation of the context, however often it is opened there. */
-static CUresult open_memory(const void *from, struct gsb_alloc *a, CUdeviceptr *ptr)
+static CUresult open_memory(const void *from, uint64_t wire, struct gsb_alloc *a, CUdeviceptr *ptr)
 {
 	struct gsb_rec_mem_open body;
-	struct gsb_cu_ctx_life life;
-	CUresult result = gsb_cu_ctx_live(&life);
+	CUresult result;
 
 	memcpy(&body.handle, from, sizeof(body.handle));
-	if (result)
-		return result;
 	if (body.handle.magic != GSB_IPC_MAGIC || body.handle.kind != GSB_IPC_MEMORY)
 		return CUDA_ERROR_INVALID_VALUE;
-	body.ctx = life.wire;
+	body.ctx = wire;
 	a->export_id = body.handle.id;
-	if (gsb_alloc_reopen(a, life.wire, ptr))
+	if (gsb_alloc_reopen(a, wire, ptr))
 		return CUDA_SUCCESS;
 	result = gsb_mem_take_range(&(struct gsb_call){.type = GSB_REC_MEM_OPEN,
 						       .body = &body,
 						       .body_bytes = sizeof(body)},
-				    0, life.wire, a);
+				    0, wire, a);
 	if (!result)
 		*ptr = a->addr;
 	return result;
@@ -75,9 +73,14 @@ static CUresult open_memory(const void *from, struct gsb_alloc *a, CUdeviceptr *
 CUresult hook_cuIpcOpenMemHandle(CUdeviceptr *ptr, const CUipcMemHandle *handle, unsigned flags)
 {
 	struct gsb_alloc a = {.kind = GSB_ALLOC_OPENED, .is_shared = true};
+	struct gsb_cu_ctx_life life;
+	CUresult result = gsb_cu_ctx_live(&life);
 
-	return ptr && flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS ? open_memory(handle, &a, ptr)
-								  : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	return ptr && flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+		       ? open_memory(handle, life.wire, &a, ptr)
+		       : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult hook_cuIpcCloseMemHandle(CUdeviceptr ptr)
@@ -182,17 +185,32 @@ CUresult hook_cuMemPoolExportPointer(CUmemPoolPtrExportData *data, CUdeviceptr p
 	return export_memory(&a, data);
 }
 
+/* A pool's memory is of no context, natively: where there is none yet, it comes into the primary one, which then stays. */
+static CUresult find_home(uint64_t *wire)
+{
+	struct gsb_cu_ctx_life life;
+	CUresult result = gsb_cu_ctx_live(&life);
+
+	if (result == CUDA_ERROR_INVALID_CONTEXT)
+		return gsb_cu_ctx_primary_retain(wire);
+	*wire = life.wire;
+	return result;
+}
+
 CUresult hook_cuMemPoolImportPointer(CUdeviceptr *ptr, CUmemoryPool pool,
 				     const CUmemPoolPtrExportData *data)
 {
 	const struct gsb_cu_pool *p = find_pool(pool);
 	struct gsb_alloc a = {
 		.kind = GSB_ALLOC_DEVICE, .is_shared = true, .pool = (uint64_t)(uintptr_t)pool};
+	uint64_t wire;
 	CUresult result;
 
 	if (!ptr || !p || !p->is_imported || !data)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = open_memory(data, &a, ptr);
+	result = find_home(&wire);
+	if (!result)
+		result = open_memory(data, wire, &a, ptr);
 	if (!result && a.addr)
 		gsb_cu_pool_take(a.pool, a.size);
 	return result;

@@ -536,19 +536,20 @@ static void b_context(void)
 {
 	CUcontext other;
 	CUipcMemHandle h;
-	CUdeviceptr at = 0, primary = 0;
+	CUdeviceptr at = 0;
 
 	take(&h, sizeof(h));
-	must(cu.cuIpcOpenMemHandle_v2(&primary, h, 1));
 	must(cu.cuCtxCreate_v2(&other, 0, 0));
 	say("open", cu.cuIpcOpenMemHandle_v2(&at, h, 1));
 	must(cu.cuMemsetD32_v2(at, 4, 1));
 	must(cu.cuCtxSynchronize());
 	must(cu.cuCtxDestroy_v2(other));
 	must(cu.cuCtxSetCurrent(ctx));
-	say("word", word(primary));
+	say("close", cu.cuIpcCloseMemHandle(at));
+	say("open-in-primary", cu.cuIpcOpenMemHandle_v2(&at, h, 1));
+	say("word", word(at));
 	let_other();
-	say("close", cu.cuIpcCloseMemHandle(primary));
+	say("close", cu.cuIpcCloseMemHandle(at));
 }
 
 static void case_context(void)
@@ -746,8 +747,10 @@ static void b_pool(void)
 	CUdeviceptr at = 0, again = 0, none = 0;
 	int fd = take(&data, sizeof(data));
 
+	must(cu.cuCtxSetCurrent(NULL));
 	say("import", cu.cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)fd, 1, 0));
-	say("pointer", cu.cuMemPoolImportPointer(&at, pool, &data));
+	say("pointer-without-context", cu.cuMemPoolImportPointer(&at, pool, &data));
+	must(cu.cuCtxSetCurrent(ctx));
 	say("word", word(at));
 	say("alloc", cu.cuMemAllocFromPoolAsync(&none, 4096, pool, NULL));
 	say("again", cu.cuMemPoolImportPointer(&again, pool, &data));
@@ -768,6 +771,66 @@ static void b_pool(void)
 static void case_pool(void)
 {
 	two(a_pool, b_pool);
+}
+
+/* ---- events ---- */
+
+static void a_events(void)
+{
+	CUevent e, plain, own;
+	CUipcEventHandle h, none = {{0}};
+	float ms = 0;
+
+	say("timed", cu.cuEventCreate(&e, CU_EVENT_INTERPROCESS));
+	must(cu.cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+	must(cu.cuEventCreate(&plain, CU_EVENT_DISABLE_TIMING));
+	say("get", cu.cuIpcGetEventHandle(&h, e));
+	say("get-plain", cu.cuIpcGetEventHandle(&none, plain));
+	say("get-nothing", cu.cuIpcGetEventHandle(&none, NULL));
+	say("get-null", cu.cuIpcGetEventHandle(NULL, e));
+	memset(&none, 0, sizeof(none));
+	say("open-own", cu.cuIpcOpenEventHandle(&own, h));
+	say("open-zeroes", cu.cuIpcOpenEventHandle(&own, none));
+	say("query", cu.cuEventQuery(e));
+	say("elapsed", cu.cuEventElapsedTime(&ms, e, e));
+	must(cu.cuEventRecord(e, NULL));
+	say("elapsed-recorded", cu.cuEventElapsedTime(&ms, e, e));
+	must(cu.cuCtxSynchronize());
+	give(&h, sizeof(h));
+	await_turn();
+	say("query", cu.cuEventQuery(e));
+	say("destroy", cu.cuEventDestroy_v2(e));
+	pass();
+}
+
+static void b_events(void)
+{
+	CUevent e, again;
+	CUipcEventHandle h, other;
+
+	take(&h, sizeof(h));
+	say("open", cu.cuIpcOpenEventHandle(&e, h));
+	say("query", cu.cuEventQuery(e));
+	say("synchronize", cu.cuEventSynchronize(e));
+	say("record", cu.cuEventRecord(e, NULL));
+	say("get", cu.cuIpcGetEventHandle(&other, e));
+	say("again", cu.cuIpcOpenEventHandle(&again, h));
+	say("again-is-another", e != again);
+	other = h;
+	memset(other.reserved, 0x5a, sizeof(other.reserved));
+	say("rubbish", cu.cuIpcOpenEventHandle(&again, other));
+	let_other();
+	say("query", cu.cuEventQuery(e));
+	say("record", cu.cuEventRecord(e, NULL));
+	say("synchronize", cu.cuEventSynchronize(e));
+	say("wait", cu.cuStreamWaitEvent(NULL, e, 0));
+	say("destroy", cu.cuEventDestroy_v2(e));
+	say("synchronize-all", cu.cuCtxSynchronize());
+}
+
+static void case_events(void)
+{
+	two(a_events, b_events);
 }
 
 /* ---- what only the library says ---- */
@@ -897,6 +960,7 @@ static const struct answers_case cases[] = {
 	{"descriptor", case_descriptor},
 	{"kept", case_kept},
 	{"pool", case_pool},
+	{"events", case_events},
 };
 static const struct answers_case others[] = {
 	{"quota", case_quota},

@@ -26,6 +26,15 @@ for name in $programs; do
 	eval "runtime_$name() { run_program $name; expect_equal \"\$(cat \"\$dir/err\")\" ''; }"
 done
 
+# Processes that wait for each other by memory of their own: virtual time would stand still for a moment each time.
+runtime_processes() {
+	start_real_broker 'clock = real'
+	expect_equal "$(timeout "$LIMIT_S" env ASAN_OPTIONS="$tenant_asan" "$build/tools/gsbrun" --socket "$dir/s" -- \
+		"$build/tests/runtime/processes" 2>&1)" "processes: 0 failed, 0 words wrong
+pool: 1007"
+	end_broker
+}
+
 runtime_errors() {
 	run_program errors
 	expect_match "$(cat "$dir/broker.log")" "kernel '_Z5writePii': write of 4 bytes at 0x10, not allocated"
@@ -134,7 +143,7 @@ runtime_of_each_version_by_its_interface() {
 if [ -x "$build/tests/integ/rt" ]; then
 	run_case runtime_of_each_version_by_its_interface
 fi
-names=$(for name in $programs errors managed_variables_of_two_programs managed_variables_through_a_driver_are_refused print print_through_a_driver print_before_a_fault_of_a_driver; do echo "runtime_$name"; done)
+names=$(for name in $programs errors processes managed_variables_of_two_programs managed_variables_through_a_driver_are_refused print print_through_a_driver print_before_a_fault_of_a_driver; do echo "runtime_$name"; done)
 for name in $names runtime_inside_a_program_is_refused_with_the_remedy runtime_inside_a_library_is_refused_with_the_remedy \
 	runtime_linked_without_ptx_is_refused_with_the_remedy; do
 	if [ -x "$build/tests/runtime/static" ]; then

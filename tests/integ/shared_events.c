@@ -430,7 +430,7 @@ static void runtime_b(void)
 	host(do_answer, 1);
 	synchronize();
 	handle.reserved[30] ^= 1;
-	check(open(&e, handle) == 400);
+	check(open(&e, handle) == 205);
 	nod();
 }
 
@@ -447,10 +447,10 @@ static void errors_a(void)
 	must(me.cu.cuEventCreate(&plain, CU_EVENT_DISABLE_TIMING));
 	check(me.cu.cuEventCreate(&timed, CU_EVENT_INTERPROCESS) == CUDA_ERROR_INVALID_VALUE);
 	check(me.cu.cuIpcGetEventHandle(&handle, plain) == CUDA_ERROR_INVALID_HANDLE);
-	check(me.cu.cuIpcGetEventHandle(&handle, NULL) == CUDA_ERROR_INVALID_HANDLE);
+	check(me.cu.cuIpcGetEventHandle(&handle, NULL) == CUDA_ERROR_INVALID_VALUE);
 	check(me.cu.cuIpcGetEventHandle(NULL, e) == CUDA_ERROR_INVALID_VALUE);
 	check(me.cu.cuIpcOpenEventHandle(&other, handle) == CUDA_ERROR_INVALID_CONTEXT);
-	check(me.cu.cuIpcOpenEventHandle(&other, rubbish) == CUDA_ERROR_INVALID_VALUE);
+	check(me.cu.cuIpcOpenEventHandle(&other, rubbish) == CUDA_ERROR_MAP_FAILED);
 	check(me.cu.cuIpcOpenEventHandle(NULL, handle) == CUDA_ERROR_INVALID_VALUE);
 	await_nod();
 	must(me.cu.cuEventDestroy(e));
@@ -470,12 +470,12 @@ static void errors_b(void)
 	check(e != again);
 	forged = handle;
 	forged.reserved[30] ^= 1; /* of the secret */
-	check(me.cu.cuIpcOpenEventHandle(&other, forged) == CUDA_ERROR_INVALID_HANDLE);
+	check(me.cu.cuIpcOpenEventHandle(&other, forged) == CUDA_ERROR_MAP_FAILED);
 	must(me.cu.cuEventDestroy(again));
 	must(me.cu.cuEventDestroy(e));
 	nod();
 	await_nod();
-	check(me.cu.cuIpcOpenEventHandle(&other, handle) == CUDA_ERROR_INVALID_HANDLE);
+	check(me.cu.cuIpcOpenEventHandle(&other, handle) == CUDA_ERROR_MAP_FAILED);
 	nod();
 }
 

@@ -325,6 +325,21 @@ static void test_handle_opens_what_it_is_of_alone(void **state)
 	opened(&f->b, &memory);
 }
 
+/* Another engine's is said to be that. */
+static void test_memory_of_another_engine_is_not_opened(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ipc_handle h = handle_of(&f->a, allocate(&f->a, UNIT));
+	uint64_t none;
+
+	h.id++;
+	assert_int_equal(open_as(&f->b, &h, &none), CUDA_ERROR_INVALID_VALUE);
+	h.pid++;
+	assert_int_equal(open_as(&f->b, &h, &none), CUDA_ERROR_MAP_FAILED);
+	h.kind = GSB_IPC_BACKING;
+	assert_int_equal(open_backing(&f->b, &h, &none), CUDA_ERROR_MAP_FAILED);
+}
+
 static void test_own_memory_is_not_opened(void **state)
 {
 	struct fixture *f = *state;
@@ -456,6 +471,7 @@ int main(void)
 		TEST(test_memory_has_one_handle_as_long_as_it_is_there),
 		TEST(test_memory_that_is_being_freed_is_not_opened),
 		TEST(test_handle_opens_what_it_is_of_alone),
+		TEST(test_memory_of_another_engine_is_not_opened),
 		TEST(test_own_memory_is_not_opened),
 		TEST(test_export_of_nothing_is_refused),
 		TEST(test_what_the_device_refuses_is_told),

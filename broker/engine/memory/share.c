@@ -350,7 +350,8 @@ int gsb_share_open_memory(struct gsb_tenant *t, const struct gsb_rec *rec,
 	if (!o.later.ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
 	if (!s)
-		return gsb_tenant_fail_call(t, rec, -EINVAL);
+		return gsb_tenant_fail_call(t, rec,
+					    gsb_export_why_not(t, GSB_IPC_MEMORY, &body->handle));
 	if (s->holders->tenant == t) {
 		gsb_tenant_reply(t, rec, CUDA_ERROR_INVALID_CONTEXT, 0);
 		return 0;

@@ -292,7 +292,7 @@ int gsb_virtual_open(struct gsb_tenant *t, const struct gsb_rec *rec,
 	struct backing *b;
 
 	if (!s)
-		return gsb_tenant_fail_call(t, rec, -EINVAL);
+		return gsb_tenant_fail_call(t, rec, gsb_export_why_not(t, GSB_IPC_BACKING, handle));
 	b = v && HASH_COUNT(v->backings) < N_BACKINGS_MAX ? calloc(1, sizeof(*b)) : NULL;
 	if (!b)
 		return gsb_tenant_fail_call(t, rec, -ENOMEM);
