@@ -69,10 +69,9 @@ static inline struct gsb_rec *gsb_ring_reserve(struct gsb_ring_producer *p, uint
 }
 
 /* Publish the reserved record; rings if the engine sleeps (the only system calls, and rare), and returns as that. */
-static inline bool gsb_ring_publish(struct gsb_ring_producer *p, const struct gsb_rec *rec)
+static inline bool gsb_ring_publish(struct gsb_ring_producer *p, struct gsb_region_header *header,
+				    const struct gsb_rec *rec)
 {
-	struct gsb_region_header *header = p->header; /* read once, whatever fences follow */
-
 	p->tail += rec->size;
 	atomic_store_explicit(&header->tail, p->tail, memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst);
@@ -83,17 +82,19 @@ static inline bool gsb_ring_publish(struct gsb_ring_producer *p, const struct gs
 /* The same, stamped if the engine wants it so. */
 static inline bool gsb_ring_commit(struct gsb_ring_producer *p, struct gsb_rec *rec)
 {
+	struct gsb_region_header *header = p->header; /* read once, whatever fences follow */
+
 	rec->stamp = 0;
-	if (gsb_unlikely(atomic_load_explicit(&p->header->is_traced, memory_order_relaxed)))
+	if (gsb_unlikely(atomic_load_explicit(&header->is_traced, memory_order_relaxed)))
 		rec->stamp = gsb_clock_stamp();
-	return gsb_ring_publish(p, rec);
+	return gsb_ring_publish(p, header, rec);
 }
 
 /* The same, stamped in any case: records of other rings are before it or after. */
 static inline bool gsb_ring_commit_stamped(struct gsb_ring_producer *p, struct gsb_rec *rec)
 {
 	rec->stamp = gsb_clock_stamp_after();
-	return gsb_ring_publish(p, rec);
+	return gsb_ring_publish(p, p->header, rec);
 }
 
 /* ---- engine ---- */

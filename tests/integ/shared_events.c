@@ -263,7 +263,6 @@ static void ask_b(void)
 
 	must(me.cu.cuEventQuery(e));
 	must(me.cu.cuEventSynchronize(e));
-	check(me.cu.cuEventElapsedTime(&ms, e, e) == CUDA_ERROR_INVALID_HANDLE);
 	nod();
 	await_nod();
 	must(me.cu.cuEventSynchronize(e));
@@ -279,6 +278,9 @@ static void ask_b(void)
 	wait_for(e);
 	synchronize();
 	check(board->done[0] == 3);
+	record(e);
+	must(me.cu.cuEventSynchronize(e));
+	check(me.cu.cuEventElapsedTime(&ms, e, e) == CUDA_ERROR_INVALID_HANDLE);
 	nod();
 }
 
