@@ -59,7 +59,7 @@ size_t gsb_ptx_unknown_len(const char *spelling)
 	size_t opcode = strcspn(spelling, " \t\r\n");
 	struct gsb_ptx_insn in = {0};
 
-	if (*spelling == '.' || gsb_ptx_insn_decode(spelling, opcode, &in))
+	if (*spelling == '.' || *spelling == '@' || gsb_ptx_insn_decode(spelling, opcode, &in))
 		return strlen(spelling);
 	return opcode;
 }
@@ -72,7 +72,7 @@ void gsb_ptx_parse_unknown(struct gsb_ptx_parser *p)
 
 	p->unknown_in_body = true;
 	gsb_ptx_advance(p);
-	text = gsb_ptx_keep_text(p, &first);
+	text = gsb_ptx_keep_text(p, first.at, &first);
 	gsb_ptx_expect(p, ";");
 	gsb_ptx_add_unsupported(p, &first, text);
 }
