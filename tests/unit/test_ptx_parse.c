@@ -663,9 +663,11 @@ static void test_print_of_every_sample_is_a_fixed_point(void **state)
 /* What is kept as text names what is around it, which may have another name in print. */
 static void test_print_of_what_is_not_known_is_a_fixed_point(void **state)
 {
-	const char *text = HEAD ".entry k() { .new_flags q; { @!q bra end; end: ret; } }";
+	const char *branch = HEAD ".entry k() { .new_flags q; { @!q bra end; end: ret; } }";
+	const char *alone = HEAD ".new_sort 1\n.address_size 64";
 
-	round_trip("a branch with a guard that is not known", text, strlen(text));
+	round_trip("a branch with a guard that is not known", branch, strlen(branch));
+	round_trip("nothing but a directive that is not known", alone, strlen(alone));
 }
 
 #ifdef TEST_PTXAS
