@@ -350,6 +350,26 @@ static void test_gone_is_said_when_the_socket_has_room_again(void **state)
 	kit_control_receive_nothing(&f->c);
 }
 
+/* Else an engine that is killed before there is room would leave a client that is served twice, too. */
+static void test_client_is_welcomed_when_gsbrokerd_can_hear_of_it(void **state)
+{
+	struct fixture *f = *state;
+	union any_message m;
+
+	fill_socket(f);
+	hand_over(f, 34, GSB_FEATURE_STAGING);
+	kit_settle(&f->c.k);
+	assert_true(nobody_is_told(f->client));
+	assert_int_equal(f->c.k.engine->n_tenants, 0);
+	read_answers(f, &m);
+	assert_true(gsb_channel_recv(f->c.brokerd, &m, sizeof(m), NULL, NULL) > 0);
+	assert_int_equal(m.msg.type, GSB_CTL_ADMITTED);
+	assert_false(nobody_is_told(f->client));
+	assert_int_equal(f->c.k.engine->n_tenants, 1);
+	assert_null(f->c.control.waiting);
+	kit_control_receive_nothing(&f->c);
+}
+
 static void end_tenant(struct fixture *f, uint32_t id)
 {
 	struct gsb_ctl_end m = {.tenant_id = id};
@@ -632,6 +652,7 @@ int main(void)
 		control_test(test_shutdown_now_and_end_of_file_stop_the_engine),
 		control_test(test_gone_is_said_when_the_socket_has_room_again),
 		control_test(test_everybody_who_asks_at_once_is_answered),
+		control_test(test_client_is_welcomed_when_gsbrokerd_can_hear_of_it),
 		control_test(test_tenant_whose_process_executed_another_program_ends),
 		control_test(test_process_that_executed_another_program_waits_for_its_own_end),
 		control_test(test_who_comes_after_a_fault_is_not_answered),
