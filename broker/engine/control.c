@@ -50,7 +50,7 @@ struct gsb_kept_message {
 /* Whether that is done with; false: it has to wait for room. A socket that is broken ends the engine. */
 static bool send_now(struct gsb_control *c, const struct gsb_msg *m)
 {
-	return gsb_channel_send(c->watch.fd, m, NULL, 0) != -EAGAIN;
+	return !gsb_channel_may_retry(gsb_channel_send(c->watch.fd, m, NULL, 0));
 }
 
 static void want_room(struct gsb_control *c)
@@ -628,7 +628,7 @@ void gsb_control_stuck(int fd)
 	struct gsb_msg m;
 
 	init(&m, GSB_CTL_STUCK, sizeof(m));
-	while (gsb_channel_send(fd, &m, NULL, 0) == -EAGAIN) {
+	while (gsb_channel_may_retry(gsb_channel_send(fd, &m, NULL, 0))) {
 		struct pollfd room = {.fd = fd, .events = POLLOUT};
 
 		poll(&room, 1, -1);

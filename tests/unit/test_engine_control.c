@@ -15,6 +15,7 @@
 #include "shm/channel.h"
 #include "tests/unit/control_kit.h"
 #include "tests/unit/descriptors.h"
+#include "tests/unit/failing_send.h"
 
 struct fixture {
 	struct kit_control c;
@@ -370,6 +371,31 @@ static void test_client_is_welcomed_when_gsbrokerd_can_hear_of_it(void **state)
 	kit_control_receive_nothing(&f->c);
 }
 
+/* A request that no engine knows: it is answered. */
+static void ask_for_nothing(struct fixture *f)
+{
+	struct gsb_ctl_trace m = {.number = 5, .what = UINT32_MAX};
+
+	kit_control_send(&f->c, &m.msg, GSB_CTL_TRACE, sizeof(m));
+}
+
+/* Of what the kernel has no memory for, too; and what comes then, comes behind it. */
+static void test_what_the_kernel_has_no_memory_for_is_said_later(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_trace_reply reply;
+	struct gsb_ctl_admitted admitted;
+
+	ask_for_nothing(f);
+	hand_over(f, 34, GSB_FEATURE_STAGING);
+	next_send_fails_with = ENOBUFS;
+	kit_settle(&f->c.k);
+	kit_control_receive(&f->c, GSB_CTL_TRACE_REPLY, &reply, sizeof(reply));
+	assert_int_equal(reply.number, 5);
+	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	kit_control_receive_nothing(&f->c);
+}
+
 static void end_tenant(struct fixture *f, uint32_t id)
 {
 	struct gsb_ctl_end m = {.tenant_id = id};
@@ -653,6 +679,7 @@ int main(void)
 		control_test(test_gone_is_said_when_the_socket_has_room_again),
 		control_test(test_everybody_who_asks_at_once_is_answered),
 		control_test(test_client_is_welcomed_when_gsbrokerd_can_hear_of_it),
+		control_test(test_what_the_kernel_has_no_memory_for_is_said_later),
 		control_test(test_tenant_whose_process_executed_another_program_ends),
 		control_test(test_process_that_executed_another_program_waits_for_its_own_end),
 		control_test(test_who_comes_after_a_fault_is_not_answered),
