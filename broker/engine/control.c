@@ -517,7 +517,7 @@ static void dispatch(struct gsb_control *c, union message *m, const int *fds, un
 	switch ((enum gsb_ctl_type)m->msg.type) {
 	case GSB_CTL_ADMIT: on_admit(c, &m->admit, fds, n_fds); return;
 	case GSB_CTL_TRACE:
-		if (n_fds != (m->trace.what == GSB_TRACE_WHAT_RECORD))
+		if (n_fds > (m->trace.what == GSB_TRACE_WHAT_RECORD ? 1 : 0))
 			break;
 		gsb_tracing_ask(&c->tracing, &m->trace, n_fds ? fds[0] : -1);
 		return;

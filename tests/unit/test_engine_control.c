@@ -163,6 +163,27 @@ static void test_engine_without_descriptors_passes_who_comes(void **state)
 	assert_int_equal(admitted.tenant_id, 32);
 }
 
+/* Else who asked would hear after some seconds that the engine is busy. */
+static void test_recording_whose_file_is_lost_on_its_way_is_answered(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_trace m = {.number = 5, .what = GSB_TRACE_WHAT_RECORD};
+	struct gsb_ctl_trace_reply reply;
+	rlim_t limit;
+
+	gsb_msg_init(&m.msg, GSB_CTL_TRACE, sizeof(m));
+	assert_int_equal(gsb_channel_send(f->c.brokerd, &m.msg, &f->c.brokerd, 1), 0);
+	limit = limit_descriptors(0);
+	kit_control_receive(&f->c, GSB_CTL_TRACE_REPLY, &reply, sizeof(reply));
+	limit_descriptors(limit);
+	assert_int_equal(reply.number, 5);
+	assert_int_equal(reply.error, -EMFILE);
+	assert_non_null(strstr(reply.reason, "start gsbrokerd with a higher ulimit -n"));
+	kit_control_send(&f->c, &m.msg, GSB_CTL_TRACE, sizeof(m)); /* and now there are some */
+	kit_control_receive(&f->c, GSB_CTL_TRACE_REPLY, &reply, sizeof(reply));
+	assert_int_equal(reply.error, -EMFILE);
+}
+
 static struct gsb_ctl_tenant shown(struct fixture *f)
 {
 	struct gsb_ctl_status ask = {.number = 6};
@@ -670,6 +691,7 @@ int main(void)
 		control_test(test_admitted_tenant_is_welcomed_shown_and_gone),
 		control_test(test_gsbrokerd_hears_of_an_admission_before_the_client),
 		control_test(test_engine_without_descriptors_passes_who_comes),
+		control_test(test_recording_whose_file_is_lost_on_its_way_is_answered),
 		control_test(test_who_waits_for_an_orphan_is_passed),
 		control_test(test_what_runs_is_shown_and_in_the_end_what_ran),
 		control_test(test_kernel_that_was_issued_first_is_shown),
