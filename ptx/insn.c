@@ -410,9 +410,10 @@ static void print_word(struct gsb_ptx_parser *p, FILE *f)
 	}
 }
 
-const char *gsb_ptx_keep_text(struct gsb_ptx_parser *p, const struct gsb_ptx_token *first)
+const char *gsb_ptx_keep_text(struct gsb_ptx_parser *p, const char *from,
+			      const struct gsb_ptx_token *last)
 {
-	const char *end = first->at + first->len, *kept = "";
+	const char *end = last->at + last->len, *kept = "";
 	char *text = NULL;
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
@@ -421,7 +422,7 @@ const char *gsb_ptx_keep_text(struct gsb_ptx_parser *p, const struct gsb_ptx_tok
 		gsb_ptx_fail_memory(p);
 		return kept;
 	}
-	fwrite(first->at, 1, first->len, f);
+	fwrite(from, 1, (size_t)(end - from), f);
 	while (!gsb_ptx_is(p, ";") && !gsb_ptx_at_end(p)) {
 		fwrite(end, 1, (size_t)(p->tok.at - end), f);
 		print_word(p, f);
@@ -436,12 +437,13 @@ const char *gsb_ptx_keep_text(struct gsb_ptx_parser *p, const struct gsb_ptx_tok
 	return kept;
 }
 
-/* The operands of an opcode that is known, with their checks; false: they name something unknown. */
+/* The operands of an opcode that is known, with their checks; false: they name something unknown, or the guard does. */
 static bool parse_known(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
 			const struct gsb_ptx_token *op)
 {
 	struct gsb_ptx_lexer lx = p->lx;
 	struct gsb_ptx_token tok = p->tok, next = p->next;
+	uint32_t n_refs = p->body.refs.n;
 
 	in->spelling = gsb_ptx_strndup(p, op->at, op->len);
 	if (in->op == GSB_PTX_OP_CALL)
@@ -458,6 +460,7 @@ static bool parse_known(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
 	p->lx = lx;
 	p->tok = tok;
 	p->next = next;
+	p->body.refs.n = n_refs;
 	*in = (struct gsb_ptx_insn){.vec = 1,
 				    .guard = in->guard,
 				    .guard_negated = in->guard_negated,
@@ -470,16 +473,19 @@ static bool parse_known(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
 void gsb_ptx_parse_insn(struct gsb_ptx_parser *p)
 {
 	struct gsb_ptx_insn in = {.vec = 1}, *slot;
+	const char *from = p->tok.at;
 	struct gsb_ptx_token op;
 
 	p->meets_unknown = false;
 	parse_guard(p, &in);
+	if (!p->meets_unknown) /* else the guard is of what is kept as text */
+		from = p->tok.at;
 	if (!gsb_ptx_expect_word(p, "an instruction", &op))
 		return;
 	in.line = op.line;
 	in.column = (uint32_t)(op.at - op.line_at) + 1;
 	if (!gsb_ptx_insn_decode(op.at, op.len, &in) || !parse_known(p, &in, &op))
-		in.spelling = gsb_ptx_keep_text(p, &op);
+		in.spelling = gsb_ptx_keep_text(p, from, &op);
 	gsb_ptx_expect(p, ";");
 	slot = gsb_ptx_push(p, &p->body.insns, sizeof(in), "instructions", GSB_PTX_MAX_INSNS);
 	if (slot)

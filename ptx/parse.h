@@ -135,9 +135,12 @@ void gsb_ptx_refer_label(struct gsb_ptx_parser *p, const struct gsb_ptx_token *t
 
 /* insn.c: one instruction, from guard to semicolon. */
 void gsb_ptx_parse_insn(struct gsb_ptx_parser *p);
-/* What is not understood: the text of @first and what follows up to a semicolon, names as they will be
- * printed. The token after @first is at hand. */
-const char *gsb_ptx_keep_text(struct gsb_ptx_parser *p, const struct gsb_ptx_token *first);
+/*
+ * What is not understood: the text from @from to the end of @last as it stands, and what follows up to a semicolon, names
+ * as they will be printed. The token after @last is at hand.
+ */
+const char *gsb_ptx_keep_text(struct gsb_ptx_parser *p, const char *from,
+			      const struct gsb_ptx_token *last);
 
 /* unknown.c: what is not known refuses the functions that use it. */
 bool gsb_ptx_may_be_unknown(const struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok);

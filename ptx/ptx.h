@@ -389,7 +389,7 @@ const char *gsb_ptx_insn_shape(const struct gsb_ptx_insn *insn);
 /* Of an unsupported instruction: what it is and what to do without it; NULL when nothing is known of it. */
 const char *gsb_ptx_refused_what(const char *spelling);
 /* How much of the text of an unsupported instruction tells what is not known: its opcode; all of it when that is
- * known, and what it names is not, or when it is a directive. */
+ * known, and what it names is not, when it begins with a guard that is not, or when it is a directive. */
 size_t gsb_ptx_unknown_len(const char *spelling);
 const char *gsb_ptx_type_name(enum gsb_ptx_type type);
 uint32_t gsb_ptx_type_bytes(enum gsb_ptx_type type);

@@ -59,7 +59,7 @@ size_t gsb_ptx_unknown_len(const char *spelling)
 	size_t opcode = strcspn(spelling, " \t\r\n");
 	struct gsb_ptx_insn in = {0};
 
-	if (*spelling == '.' || gsb_ptx_insn_decode(spelling, opcode, &in))
+	if (*spelling == '.' || *spelling == '@' || gsb_ptx_insn_decode(spelling, opcode, &in))
 		return strlen(spelling);
 	return opcode;
 }
@@ -72,16 +72,19 @@ void gsb_ptx_parse_unknown(struct gsb_ptx_parser *p)
 
 	p->unknown_in_body = true;
 	gsb_ptx_advance(p);
-	text = gsb_ptx_keep_text(p, &first);
+	text = gsb_ptx_keep_text(p, first.at, &first);
 	gsb_ptx_expect(p, ";");
 	gsb_ptx_add_unsupported(p, &first, text);
 }
 
-/* unknown-item = directive anything, to a ";", the end of a block, or a directive that begins a line. Its text is from there. */
+/*
+ * unknown-item = directive anything, to a ";", the end of a block, a directive that begins a line, or the end of the last
+ * line. Its text is from there.
+ */
 void gsb_ptx_skip_unknown(struct gsb_ptx_parser *p, const char *from)
 {
 	const char *to = from, **slot;
-	uint32_t depth = 0, line = p->tok.line;
+	uint32_t depth = 0, line = p->tok.line, last;
 	bool ends;
 
 	p->unknown_in_module = true;
@@ -96,12 +99,14 @@ void gsb_ptx_skip_unknown(struct gsb_ptx_parser *p, const char *from)
 		depth -= closes;
 		ends = !depth && (closes || gsb_ptx_is(p, ";"));
 		to = p->tok.at + p->tok.len;
+		last = p->tok.line;
 		gsb_ptx_advance(p);
 	} while (!ends && !gsb_ptx_at_end(p) &&
 		 (depth || p->tok.kind != GSB_PTX_TOKEN_DOT || p->tok.line == line));
 	if (depth)
 		gsb_ptx_fail(p, &p->tok, "a '{' has no closing '}'");
-	else if (!ends && gsb_ptx_at_end(p)) /* a text that was cut short looks so */
+	else if (!ends && gsb_ptx_at_end(p) &&
+		 p->tok.line == last) /* a text that was cut short looks so */
 		gsb_ptx_fail(p, &p->tok, "the text ends in a directive that is not known");
 	slot = gsb_ptx_push(p, &p->unknown, sizeof(*slot), "unknown directives",
 			    GSB_PTX_MAX_SYMBOLS);

@@ -249,6 +249,11 @@ int gsb_channel_send(int fd, const struct gsb_msg *msg, const int *fds, unsigned
 	return n < 0 ? -errno : 0;
 }
 
+bool gsb_channel_may_retry(int err)
+{
+	return err == -EAGAIN || err == -ENOBUFS || err == -ENOMEM || err == -ETOOMANYREFS;
+}
+
 static void close_all(const int *fds, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)

@@ -4,6 +4,7 @@
 #ifndef GSB_SHM_CHANNEL_H
 #define GSB_SHM_CHANNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -57,6 +58,9 @@ void gsb_msg_init(struct gsb_msg *msg, unsigned type, uint32_t size);
 
 /* Send one message with n_fds descriptors, which stay the caller's. Never SIGPIPE. -EAGAIN: full. */
 int gsb_channel_send(int fd, const struct gsb_msg *msg, const int *fds, unsigned n_fds);
+
+/* Whether a send that failed so may go through later: it was full, the kernel had no memory, or too many descriptors are under way. */
+bool gsb_channel_may_retry(int err);
 
 /*
  * gsb_channel_recv() - one message and its descriptors

@@ -13,7 +13,7 @@ check-long:
 	@GSB_CHECK_LONG=1 $(top_srcdir)/tests/run-all $(abs_top_builddir)
 
 # Headers that tests of many rooms share.
-noinst_HEADERS += tests/unit/descriptors.h tests/unit/patient.h tests/unit/task.h tests/unit/temp.h tests/unit/trace_ring.h
+noinst_HEADERS += tests/unit/descriptors.h tests/unit/failing_send.h tests/unit/patient.h tests/unit/task.h tests/unit/temp.h tests/unit/trace_ring.h
 
 # One-change mutants of the sources, each with the test that must catch it: tests/mutants/run says how. MUTANTS names some.
 .PHONY: check-mutants check-data

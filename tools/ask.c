@@ -59,9 +59,19 @@ static int take_total(struct gsb_answers *out, const struct gsb_answer_total *a)
 	return 0;
 }
 
+/* As a hello is refused: gsbrokerd has not got as far as the question. */
+static int take_refused(struct gsb_answers *out, const struct gsb_msg_refused *m)
+{
+	out->end.error = m->error;
+	snprintf(out->end.text, sizeof(out->end.text), "%.*s", (int)sizeof(m->reason), m->reason);
+	return 1;
+}
+
 /* Return: 1 when that was the last, 0, -errno. */
 static int take(struct gsb_answers *out, const struct gsb_answer *a, size_t n)
 {
+	if (n == sizeof(struct gsb_msg_refused) && a->msg.type == GSB_MSG_REFUSED)
+		return take_refused(out, (const void *)a);
 	if (n < sizeof(*a) || a->msg.type != GSB_MSG_CONTROL_REPLY)
 		return -EPROTO;
 	if (a->kind == GSB_ANSWER_BROKER && n == sizeof(out->broker)) {

@@ -358,7 +358,7 @@ int gsb_tenant_admit(struct gsb_engine *e, const struct gsb_admission *a, struct
 	if (!err)
 		err = watch_tenant(t);
 	if (!err && a->before_welcome)
-		a->before_welcome(e, t);
+		err = a->before_welcome(e, t);
 	if (!err)
 		err = send_welcome(t);
 	if (err) {

@@ -20,8 +20,8 @@ struct gsb_admission {
 	uint64_t features_wanted;
 	struct gsb_tenant_limits limits;
 	int socket, pidfd; /* consumed on success */
-	void (*before_welcome)(struct gsb_engine *e,
-			       const struct gsb_tenant *t); /* NULL: nobody is told */
+	/* Not 0: it is not to be welcomed, for that reason. NULL: nobody is told. */
+	int (*before_welcome)(struct gsb_engine *e, const struct gsb_tenant *t);
 };
 
 /*
@@ -30,7 +30,7 @@ struct gsb_admission {
  *
  * Context: the engine's thread.
  * Return:  0, -EUSERS (no slot), -ENOMEM, -EPROTONOSUPPORT (features), -EEXIST (address window),
- *          -errno of a system call. The descriptors are then still the caller's.
+ *          -errno of a system call or of before_welcome. The descriptors are then still the caller's.
  */
 int gsb_tenant_admit(struct gsb_engine *e, const struct gsb_admission *a, struct gsb_tenant **out,
 		     char *why, size_t why_size);

@@ -50,7 +50,7 @@ struct gsb_kept_message {
 /* Whether that is done with; false: it has to wait for room. A socket that is broken ends the engine. */
 static bool send_now(struct gsb_control *c, const struct gsb_msg *m)
 {
-	return gsb_channel_send(c->watch.fd, m, NULL, 0) != -EAGAIN;
+	return !gsb_channel_may_retry(gsb_channel_send(c->watch.fd, m, NULL, 0));
 }
 
 static void want_room(struct gsb_control *c)
@@ -106,13 +106,20 @@ static void refuse(struct gsb_control *c, const struct gsb_ctl_admit *a, int cli
 	post(c, &m.msg);
 }
 
-/* It hears so before the client does: whom nobody has answered when an engine ends, it hands to the next. */
-static void say_admitted(struct gsb_engine *e, const struct gsb_tenant *t)
+/*
+ * It hears so before the client does: whom nobody has answered when an engine ends, it hands to the next. What finds no
+ * room would come behind the WELCOME: the client waits for that.
+ */
+static int say_admitted(struct gsb_engine *e, const struct gsb_tenant *t)
 {
 	struct gsb_ctl_admitted m = {.tenant_id = t->id, .slot = t->slot};
+	struct gsb_control *c = e->owner;
 
 	init(&m.msg, GSB_CTL_ADMITTED, sizeof(m));
-	post(e->owner, &m.msg);
+	if (!c->kept && send_now(c, &m.msg))
+		return 0;
+	want_room(c);
+	return -EINPROGRESS;
 }
 
 /* Another engine is to have it. */
@@ -125,7 +132,8 @@ static void pass(struct gsb_control *c, const struct gsb_ctl_admit *a, int err, 
 	post(c, &m.msg);
 }
 
-static int admit(struct gsb_control *c, struct gsb_ctl_admit *a, int client, int pidfd)
+/* 0, -EINPROGRESS (gsbrokerd's socket has no room: nobody was told), or the -errno with which it was refused. */
+static int admit(struct gsb_control *c, const struct gsb_ctl_admit *a, int client, int pidfd)
 {
 	struct gsb_admission ad = {
 		.id = a->tenant_id,
@@ -144,20 +152,12 @@ static int admit(struct gsb_control *c, struct gsb_ctl_admit *a, int client, int
 	int err = c->engine->draining ? -ESHUTDOWN
 				      : gsb_tenant_admit(c->engine, &ad, &t, why, sizeof(why));
 
-	if (err)
+	if (err && err != -EINPROGRESS)
 		refuse(c, a, client, err, why);
 	return err;
 }
 
-static void admit_and_close(struct gsb_control *c, struct gsb_ctl_admit *a, int client, int pidfd)
-{
-	if (!admit(c, a, client, pidfd))
-		return;
-	close(client);
-	close(pidfd);
-}
-
-/* ---- who waits for another to be gone ---- */
+/* ---- who waits for another to be gone, or for gsbrokerd to hear of it ---- */
 
 struct gsb_waiting_admit {
 	struct gsb_waiting_admit *next;
@@ -190,7 +190,7 @@ static bool must_wait(const struct gsb_engine *e, const struct gsb_ctl_admit *a)
 	return is_full && leaving;
 }
 
-static bool wait_for_end(struct gsb_control *c, const struct gsb_ctl_admit *a, int client,
+static bool wait_in_line(struct gsb_control *c, const struct gsb_ctl_admit *a, int client,
 			 int pidfd)
 {
 	struct gsb_waiting_admit *w = malloc(sizeof(*w));
@@ -202,16 +202,29 @@ static bool wait_for_end(struct gsb_control *c, const struct gsb_ctl_admit *a, i
 	return true;
 }
 
+/* False: it has to wait. Else it was answered, and its descriptors are its tenant's, or closed. */
+static bool admit_now(struct gsb_control *c, const struct gsb_ctl_admit *a, int client, int pidfd)
+{
+	int err = must_wait(c->engine, a) ? -EINPROGRESS : admit(c, a, client, pidfd);
+
+	if (err == -EINPROGRESS)
+		return false;
+	if (err) {
+		close(client);
+		close(pidfd);
+	}
+	return true;
+}
+
 static void admit_waiting(struct gsb_control *c)
 {
 	struct gsb_waiting_admit *w, *next;
 
 	LL_FOREACH_SAFE(c->waiting, w, next)
 	{
-		if (must_wait(c->engine, &w->admit))
+		if (!admit_now(c, &w->admit, w->client, w->pidfd))
 			continue;
 		LL_DELETE(c->waiting, w);
-		admit_and_close(c, &w->admit, w->client, w->pidfd);
 		free(w);
 	}
 }
@@ -258,10 +271,14 @@ static void on_admit(struct gsb_control *c, struct gsb_ctl_admit *a, const int *
 		return;
 	}
 	fcntl(fds[0], F_SETFL, O_NONBLOCK); /* no send of ours ever waits for a tenant */
-	if (!must_wait(c->engine, a) || !wait_for_end(c, a, fds[0], fds[1]))
-		admit_and_close(c, a, fds[0], fds[1]);
-	else if (c->engine->orphans.any)
+	if (admit_now(c, a, fds[0], fds[1]))
+		return;
+	if (!wait_in_line(c, a, fds[0], fds[1])) {
+		close_all(fds, n_fds);
+		pass(c, a, -ENOMEM, "the engine has no memory to remember it by");
+	} else if (c->engine->orphans.any) {
 		pass_waiting(c);
+	}
 }
 
 /* NULL: it does not wait. */
@@ -500,7 +517,7 @@ static void dispatch(struct gsb_control *c, union message *m, const int *fds, un
 	switch ((enum gsb_ctl_type)m->msg.type) {
 	case GSB_CTL_ADMIT: on_admit(c, &m->admit, fds, n_fds); return;
 	case GSB_CTL_TRACE:
-		if (n_fds != (m->trace.what == GSB_TRACE_WHAT_RECORD))
+		if (n_fds > (m->trace.what == GSB_TRACE_WHAT_RECORD ? 1 : 0))
 			break;
 		gsb_tracing_ask(&c->tracing, &m->trace, n_fds ? fds[0] : -1);
 		return;
@@ -531,6 +548,7 @@ static void on_room(struct gsb_control *c)
 	if (c->kept)
 		want_room(c);
 	tell(c);
+	admit_waiting(c);
 }
 
 static void on_message(struct gsb_watch *w, uint32_t events)
@@ -610,7 +628,7 @@ void gsb_control_stuck(int fd)
 	struct gsb_msg m;
 
 	init(&m, GSB_CTL_STUCK, sizeof(m));
-	while (gsb_channel_send(fd, &m, NULL, 0) == -EAGAIN) {
+	while (gsb_channel_may_retry(gsb_channel_send(fd, &m, NULL, 0))) {
 		struct pollfd room = {.fd = fd, .events = POLLOUT};
 
 		poll(&room, 1, -1);

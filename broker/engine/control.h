@@ -16,8 +16,8 @@ struct gsb_control {
 	struct gsb_watch watch;
 	struct gsb_engine *engine;
 	bool stop; /* gsbrokerd said so, or is gone */
-	struct gsb_waiting_admit
-		*waiting; /* for the place of a tenant that is leaving; oldest first */
+	/* For the place of a tenant that is leaving, or for gsbrokerd to hear of them; oldest first. */
+	struct gsb_waiting_admit *waiting;
 	/* What the socket has had no room for: gsbrokerd must hear of who left, and of all memory. */
 	struct gsb_kept_message *kept; /* oldest first */
 	bool finished;		       /* nothing more is kept */

@@ -86,6 +86,8 @@ static const char *explain_record(int err)
 	case 0: return "";
 	case -EBUSY:
 		return "this engine is recorded or followed already: gsbctl trace stop ends that";
+	case -EMFILE:
+		return "the engine has no descriptor left: start gsbrokerd with a higher ulimit -n";
 	case -EINVAL: return "a trace is written to a plain file or a socket only";
 	default: return strerror(-err);
 	}
@@ -97,6 +99,8 @@ static int record(struct gsb_tracing *t, int file)
 	struct gsb_trace_header about = describe(e);
 	int err = 0;
 
+	if (file < 0)
+		return -EMFILE;
 	if (t->done.fd < 0) {
 		t->done.fd = gsb_trace_done_fd();
 		err = t->done.fd < 0 ? t->done.fd : gsb_watches_add(&e->watches, &t->done, EPOLLIN);

@@ -22,7 +22,7 @@ void gsb_tracing_init(struct gsb_tracing *t, struct gsb_engine *e,
 /* The engine ends, and no more is replied; what is recorded goes on to its last turn. */
 void gsb_tracing_finish(struct gsb_tracing *t);
 
-/* @file: of a RECORD, consumed; else -1. */
+/* @file: of a RECORD, consumed; -1: it was lost on its way, or there is none. */
 void gsb_tracing_ask(struct gsb_tracing *t, const struct gsb_ctl_trace *m, int file);
 
 /* To sessions of LTTng, as GSB_TRACE_WHAT_LTTNG does. 0, -errno, logged. */

@@ -15,6 +15,7 @@ static void add(struct gsb_company *c, const struct gsb_work *w, bool overlaps,
 		c->manner = (uint8_t)w->manner;
 	c->mixed |= !code || (c->shared ? c->code != code : !from_the_beginning);
 	c->code = c->mixed ? 0 : code;
+	c->several = c->shared;
 	c->shared = true;
 	c->met |= overlaps;
 }
@@ -28,4 +29,12 @@ void gsb_company_meet(struct gsb_company *first, const struct gsb_work *there,
 	add(came, there, overlaps, true);
 	if (there->claim != coming->claim)
 		first->others = came->others = true;
+}
+
+void gsb_company_as_asked(struct gsb_company *c, uint32_t was)
+{
+	if (c->manner != was)
+		return;
+	c->varied |= c->several;
+	c->manner = 0;
 }

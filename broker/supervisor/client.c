@@ -122,11 +122,14 @@ static void fill_admit(struct gsb_client *c, const struct gsb_msg_hello *h,
 	out->hello = *h;
 }
 
+static const char no_descriptor[] =
+	"gsbrokerd has no descriptor left: start it with a higher ulimit -n";
+
 /* Why there is no descriptor of the process: it died meanwhile, it is of a pid namespace that we cannot see, or we have too many. */
 static const char *why_no_process(int err)
 {
 	return err == -EMFILE || err == -ENFILE
-		       ? "gsbrokerd has no descriptor left: start it with a higher ulimit -n"
+		       ? no_descriptor
 		       : "gsbrokerd cannot see the process: run both in one pid namespace";
 }
 
@@ -197,7 +200,9 @@ static void on_bad_message(struct gsb_client *c, int err, const struct gsb_msg *
 {
 	char why[GSB_REASON_MAX];
 
-	if (err != -EPROTO && err != -EPROTONOSUPPORT && err != -EMSGSIZE)
+	if (err == -EMFILE) /* it has lost the file that is to be written */
+		snprintf(why, sizeof(why), "%s", no_descriptor);
+	else if (err != -EPROTO && err != -EPROTONOSUPPORT && err != -EMSGSIZE)
 		snprintf(why, sizeof(why), "receiving failed: %s", strerror(-err));
 	else if (m->magic != GSB_WIRE_MAGIC)
 		snprintf(why, sizeof(why),

@@ -56,7 +56,7 @@ int gsb_outbox_flush(struct gsb_outbox *o, int fd)
 		int err = gsb_channel_send(fd, &item->msg, item->fds, item->n_fds);
 
 		if (err)
-			return err;
+			return gsb_channel_may_retry(err) ? -EAGAIN : err;
 		drop(o, item);
 	}
 	return 0;

@@ -84,6 +84,7 @@ CUresult gsb_cu_function_take(const struct gsb_cu_function_place *where, const c
 	for (int i = 0; i < GSB_N_FUNCTION_ATTRS; i++)
 		atomic_store_explicit(&f->is_set[i], false, memory_order_relaxed);
 	atomic_store_explicit(&f->is_ready, false, memory_order_relaxed);
+	atomic_store_explicit(&f->sets_cluster, false, memory_order_relaxed);
 	atomic_store_explicit(&f->bound, 0, memory_order_relaxed);
 	*out = f;
 	return CUDA_SUCCESS;
@@ -162,10 +163,17 @@ CUresult gsb_cu_function_prepare(uint64_t handle)
 	return result;
 }
 
+static bool is_required_cluster(CUfunction_attribute attr)
+{
+	return attr >= CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH &&
+	       attr <= CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH;
+}
+
 /* Libraries set these for all of their kernels. Launches in clusters alone look at them, and it is those that are refused. */
 static bool is_of_clusters(CUfunction_attribute attr)
 {
-	return attr == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED ||
+	return is_required_cluster(attr) ||
+	       attr == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED ||
 	       attr == CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
 }
 
@@ -179,6 +187,8 @@ CUresult gsb_cu_function_set(uint64_t handle, CUfunction_attribute attr, int val
 
 	if (!result && !is_of_clusters(attr))
 		result = gsb_post_if(GSB_REC_FUNCTION_SET, &guard, &body, sizeof(body));
+	if (!result && is_required_cluster(attr))
+		atomic_store_explicit(&f->sets_cluster, true, memory_order_relaxed);
 	if (!result)
 		__atomic_store_n(&f->info->attrs[attr], value, __ATOMIC_RELAXED);
 	return result;

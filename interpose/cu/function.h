@@ -27,6 +27,8 @@ struct gsb_cu_function {
 	struct gsb_cu_function *next; /* in its module or library */
 	char *name;
 	struct gsb_function_info *info; /* of a function; its last members may be cut off */
+	/* Of a function: which cluster it requires was set, not compiled, and each launch is to say so. */
+	_Atomic bool sets_cluster;
 	/* Of a kernel: what cuKernelSetAttribute has set, for functions that it is resolved to later. */
 	_Atomic bool is_set[GSB_N_FUNCTION_ATTRS];
 	_Atomic int32_t set[GSB_N_FUNCTION_ATTRS];

@@ -57,6 +57,16 @@ CUresult hook_cuKernelGetAttribute(int *value, CUfunction_attribute attr, CUkern
 	return dev ? CUDA_ERROR_INVALID_DEVICE : get_attribute(value, attr, kernel);
 }
 
+/* What a kernel was compiled for stays. Whether width, height and depth fit each other is looked at when it is launched. */
+static CUresult check_cluster_setting(const struct gsb_cu_function *f, int value)
+{
+	if (value < 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	return gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH) && !f->sets_cluster
+		       ? CUDA_ERROR_NOT_PERMITTED
+		       : CUDA_SUCCESS;
+}
+
 /* Whether the value can be set at all, as the driver would answer. */
 static CUresult check_setting(const struct gsb_cu_function *f, CUfunction_attribute attr, int value)
 {
@@ -68,6 +78,9 @@ static CUresult check_setting(const struct gsb_cu_function *f, CUfunction_attrib
 		return value >= 0 && value <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: return check_cluster_setting(f, value);
 	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
 		return value == 0 || value == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:

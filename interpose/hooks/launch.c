@@ -284,9 +284,31 @@ static uint64_t required_cluster(const struct gsb_cu_function *f)
 	return both;
 }
 
-static GSB_COLD CUresult check_flags(const struct gsb_launch *l, struct target t)
+/* The engine knows what the kernel was compiled for; a cluster that was set since then is one of the launch. */
+static CUresult tell_cluster(const struct gsb_launch *l, const struct gsb_cu_function *f,
+			     struct gsb_launch *told)
 {
-	CUresult result = gsb_check_cluster(l->flags, l->grid, t.f);
+	const CUlaunchAttribute a = {.value.clusterDim = {required_blocks(f, 0),
+							  required_blocks(f, 1),
+							  required_blocks(f, 2)}};
+
+	*told = *l;
+	return gsb_read_cluster(&a, &told->flags);
+}
+
+/* *launch: from now on @told where the launch has to say more than it was asked to. */
+static GSB_COLD CUresult check_flags(const struct gsb_launch **launch, struct target t,
+				     struct gsb_launch *told)
+{
+	const struct gsb_launch *l = *launch;
+	CUresult result = CUDA_SUCCESS;
+
+	if (!(l->flags & GSB_LAUNCH_IN_CLUSTERS) && t.f->sets_cluster && required_cluster(t.f)) {
+		result = tell_cluster(l, t.f, told);
+		*launch = l = told;
+	}
+	if (!result)
+		result = gsb_check_cluster(l->flags, l->grid, t.f);
 	if (!result && cluster_size(l->flags) > GSB_CLUSTER_MAX)
 		result = CUDA_ERROR_INVALID_CLUSTER_SIZE;
 	if (!result && l->flags & GSB_LAUNCH_COOPERATIVE)
@@ -358,6 +380,7 @@ static CUresult fill_kernel(const struct gsb_launch *l, const struct gsb_cu_func
 CUresult gsb_launch_work(const struct gsb_launch *l, uint64_t wire, struct gsb_graph_work *out)
 {
 	struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
+	struct gsb_launch told;
 	struct target t = {.f = gsb_cu_function_get((uint64_t)l->fn), .handle = (uint64_t)l->fn};
 	const void *buffer = NULL;
 	CUresult result;
@@ -370,7 +393,7 @@ CUresult gsb_launch_work(const struct gsb_launch *l, uint64_t wire, struct gsb_g
 	if (!result)
 		result = find_params(l, t.f->info, &buffer);
 	if (!result && (l->flags | required_cluster(t.f)))
-		result = check_flags(l, t);
+		result = check_flags(&l, t, &told);
 	if (!result)
 		result = fill_kernel(l, t.f, buffer, &work.kernel);
 	if (result)
@@ -406,6 +429,7 @@ static INLINE CUresult launch_now(const struct gsb_launch *l)
 	uint64_t handle = (uint64_t)l->fn;
 	struct target t = {.f = gsb_cu_function_get(handle), .handle = handle};
 	struct gsb_cu_stream_ref s;
+	struct gsb_launch told;
 	const void *buffer;
 	CUresult result;
 
@@ -422,8 +446,12 @@ static INLINE CUresult launch_now(const struct gsb_launch *l)
 		result = check_geometry(l, t.f);
 	if (!result)
 		result = find_params(l, t.f->info, &buffer);
-	if (!result && gsb_unlikely(l->flags | required_cluster(t.f)))
-		result = check_flags(l, t);
+	if (!result && gsb_unlikely(l->flags | required_cluster(t.f))) {
+		const struct gsb_launch *other = l; /* so that l does */
+
+		result = check_flags(&other, t, &told);
+		l = other;
+	}
 	if (!result && gsb_unlikely(!atomic_load_explicit(&t.f->is_ready, memory_order_relaxed)))
 		result = gsb_cu_function_prepare(t.handle);
 	return gsb_unlikely(result) ? failed(l, result) : post_launch(l, t, &s, buffer);

@@ -209,6 +209,20 @@ trace_record_opens_nothing_that_is_there_or_is_no_plain_file() {
 	end_broker
 }
 
+trace_record_that_finds_no_descriptor_says_so() {
+	local n=0
+	start_real_broker
+	while [ -e "/proc/$broker/fd/$n" ]; do
+		n=$((n + 1))
+	done
+	prlimit --pid "$broker" --nofile="$((n + 1)):" # for who asks, and not for the file
+	status_of gsbctl trace record "$dir/t.gsb"
+	prlimit --pid "$broker" --nofile="$((n + 100)):"
+	expect_equal "$status" 1
+	expect_match "$output" 'gsbrokerd has no descriptor left: start it with a higher ulimit -n'
+	end_broker
+}
+
 trace_of_one_of_several_engines_is_named() {
 	local first second
 	start_real_broker 'isolation = process'
@@ -275,6 +289,7 @@ run_case trace_killed_tenants_leave_complete_chains
 run_case trace_that_begins_and_ends_in_the_middle_can_be_read
 run_case trace_of_a_killed_engine_is_read_up_to_its_end
 run_case trace_record_opens_nothing_that_is_there_or_is_no_plain_file
+run_case trace_record_that_finds_no_descriptor_says_so
 run_case trace_of_one_of_several_engines_is_named
 run_case trace_that_waits_for_an_engine_can_be_taken_back
 run_case trace_events_that_are_documented_are_those_of_the_list

@@ -22,6 +22,7 @@
 #include "broker/supervisor/query.h"
 #include "broker/supervisor/totals.h"
 #include "broker/supervisor/uid_limits.h"
+#include "tests/unit/failing_send.h"
 
 #define UID   1000
 #define GID   1000
@@ -202,6 +203,29 @@ static void test_outbox_keeps_order_across_a_full_socket(void **state)
 	assert_int_equal(received, n - 2);
 	assert_int_equal(gsb_outbox_flush(&o, pair[0]), 0);
 	assert_true(gsb_outbox_is_empty(&o));
+	close(pair[0]);
+	close(pair[1]);
+}
+
+/* Else an engine would never hear of a client, which would wait for it in vain. */
+static void test_outbox_keeps_what_the_kernel_has_no_memory_for(void **state)
+{
+	static const int passing[] = {ENOBUFS, ENOMEM, ETOOMANYREFS};
+	struct gsb_outbox o = {0};
+	struct gsb_query q = {0};
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair), 0);
+	gsb_msg_init(&q.msg, GSB_MSG_CONTROL, sizeof(q));
+	assert_int_equal(gsb_outbox_push(&o, &q.msg, NULL, 0), 0);
+	for (size_t i = 0; i < GSB_ARRAY_LEN(passing); i++) {
+		next_send_fails_with = passing[i];
+		assert_int_equal(gsb_outbox_flush(&o, pair[0]), -EAGAIN);
+	}
+	next_send_fails_with = EPIPE;
+	assert_int_equal(gsb_outbox_flush(&o, pair[0]), -EPIPE);
+	assert_int_equal(gsb_outbox_flush(&o, pair[0]), 0);
+	assert_int_equal(drain(pair[1]), 1);
 	close(pair[0]);
 	close(pair[1]);
 }
@@ -412,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_control_is_for_root_own_user_and_control_gid),
 		cmocka_unit_test(test_loop_timer_may_clear_another_that_is_due),
 		cmocka_unit_test(test_outbox_keeps_order_across_a_full_socket),
+		cmocka_unit_test(test_outbox_keeps_what_the_kernel_has_no_memory_for),
 		cmocka_unit_test(test_outbox_clear_closes_descriptors),
 		cmocka_unit_test(test_admission_who_may_control_sees_all),
 		cmocka_unit_test(test_totals_add_up_by_user_and_name),

@@ -15,6 +15,7 @@
 #include "shm/channel.h"
 #include "tests/unit/control_kit.h"
 #include "tests/unit/descriptors.h"
+#include "tests/unit/failing_send.h"
 
 struct fixture {
 	struct kit_control c;
@@ -160,6 +161,27 @@ static void test_engine_without_descriptors_passes_who_comes(void **state)
 	hand_over(f, 32, GSB_FEATURE_STAGING);
 	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
 	assert_int_equal(admitted.tenant_id, 32);
+}
+
+/* Else who asked would hear after some seconds that the engine is busy. */
+static void test_recording_whose_file_is_lost_on_its_way_is_answered(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_trace m = {.number = 5, .what = GSB_TRACE_WHAT_RECORD};
+	struct gsb_ctl_trace_reply reply;
+	rlim_t limit;
+
+	gsb_msg_init(&m.msg, GSB_CTL_TRACE, sizeof(m));
+	assert_int_equal(gsb_channel_send(f->c.brokerd, &m.msg, &f->c.brokerd, 1), 0);
+	limit = limit_descriptors(0);
+	kit_control_receive(&f->c, GSB_CTL_TRACE_REPLY, &reply, sizeof(reply));
+	limit_descriptors(limit);
+	assert_int_equal(reply.number, 5);
+	assert_int_equal(reply.error, -EMFILE);
+	assert_non_null(strstr(reply.reason, "start gsbrokerd with a higher ulimit -n"));
+	kit_control_send(&f->c, &m.msg, GSB_CTL_TRACE, sizeof(m)); /* and now there are some */
+	kit_control_receive(&f->c, GSB_CTL_TRACE_REPLY, &reply, sizeof(reply));
+	assert_int_equal(reply.error, -EMFILE);
 }
 
 static struct gsb_ctl_tenant shown(struct fixture *f)
@@ -347,6 +369,51 @@ static void test_gone_is_said_when_the_socket_has_room_again(void **state)
 	assert_true(gsb_channel_recv(f->c.brokerd, &m, sizeof(m), NULL, NULL) > 0);
 	assert_int_equal(m.msg.type, GSB_CTL_GONE);
 	assert_int_equal(m.gone.tenant_id, 34);
+	kit_control_receive_nothing(&f->c);
+}
+
+/* Else an engine that is killed before there is room would leave a client that is served twice, too. */
+static void test_client_is_welcomed_when_gsbrokerd_can_hear_of_it(void **state)
+{
+	struct fixture *f = *state;
+	union any_message m;
+
+	fill_socket(f);
+	hand_over(f, 34, GSB_FEATURE_STAGING);
+	kit_settle(&f->c.k);
+	assert_true(nobody_is_told(f->client));
+	assert_int_equal(f->c.k.engine->n_tenants, 0);
+	read_answers(f, &m);
+	assert_true(gsb_channel_recv(f->c.brokerd, &m, sizeof(m), NULL, NULL) > 0);
+	assert_int_equal(m.msg.type, GSB_CTL_ADMITTED);
+	assert_false(nobody_is_told(f->client));
+	assert_int_equal(f->c.k.engine->n_tenants, 1);
+	assert_null(f->c.control.waiting);
+	kit_control_receive_nothing(&f->c);
+}
+
+/* A request that no engine knows: it is answered. */
+static void ask_for_nothing(struct fixture *f)
+{
+	struct gsb_ctl_trace m = {.number = 5, .what = UINT32_MAX};
+
+	kit_control_send(&f->c, &m.msg, GSB_CTL_TRACE, sizeof(m));
+}
+
+/* Of what the kernel has no memory for, too; and what comes then, comes behind it. */
+static void test_what_the_kernel_has_no_memory_for_is_said_later(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_trace_reply reply;
+	struct gsb_ctl_admitted admitted;
+
+	ask_for_nothing(f);
+	hand_over(f, 34, GSB_FEATURE_STAGING);
+	next_send_fails_with = ENOBUFS;
+	kit_settle(&f->c.k);
+	kit_control_receive(&f->c, GSB_CTL_TRACE_REPLY, &reply, sizeof(reply));
+	assert_int_equal(reply.number, 5);
+	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
 	kit_control_receive_nothing(&f->c);
 }
 
@@ -624,6 +691,7 @@ int main(void)
 		control_test(test_admitted_tenant_is_welcomed_shown_and_gone),
 		control_test(test_gsbrokerd_hears_of_an_admission_before_the_client),
 		control_test(test_engine_without_descriptors_passes_who_comes),
+		control_test(test_recording_whose_file_is_lost_on_its_way_is_answered),
 		control_test(test_who_waits_for_an_orphan_is_passed),
 		control_test(test_what_runs_is_shown_and_in_the_end_what_ran),
 		control_test(test_kernel_that_was_issued_first_is_shown),
@@ -632,6 +700,8 @@ int main(void)
 		control_test(test_shutdown_now_and_end_of_file_stop_the_engine),
 		control_test(test_gone_is_said_when_the_socket_has_room_again),
 		control_test(test_everybody_who_asks_at_once_is_answered),
+		control_test(test_client_is_welcomed_when_gsbrokerd_can_hear_of_it),
+		control_test(test_what_the_kernel_has_no_memory_for_is_said_later),
 		control_test(test_tenant_whose_process_executed_another_program_ends),
 		control_test(test_process_that_executed_another_program_waits_for_its_own_end),
 		control_test(test_who_comes_after_a_fault_is_not_answered),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -477,6 +478,7 @@ static void test_lost_device_is_left_what_its_kernel_works_with(void **state)
 
 	f->k.dev->ops.space_cancel = NULL;
 	e->scheduler.kernel_limit_ns = 1;
+	alarm(20); /* what is not as it should be may leave the kernel, and who waits for its end, for ever */
 	kit_launch_inc(&f->t, 1, 0, f->mem, 1);
 	while (!e->scheduler.lost)
 		gsb_engine_turn(e);
@@ -489,6 +491,7 @@ static void test_lost_device_is_left_what_its_kernel_works_with(void **state)
 	e->scheduler.lost = false;
 	e->scheduler.stuck = NULL;
 	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 0);
+	alarm(0);
 }
 
 /* ---- random programs that fail somewhere ---- */

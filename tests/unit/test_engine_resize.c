@@ -977,6 +977,36 @@ static void test_policy_may_have_a_launch_with_a_part_of_its_blocks(void **state
 	f->k.engine->scheduler.policy = &gsb_policy_fifo;
 }
 
+/* Who is beside it is beside what really runs. */
+static void test_neighbour_of_a_limited_launch_that_is_refused_later_has_none(void **state)
+{
+	static const struct gsb_policy policy = {
+		.name = "choosing", .predicts = true, .reshapes = true, .decide = choose};
+	struct fixture *f = *state;
+	struct gsb_scheduler *s = &f->k.engine->scheduler;
+	const struct gsb_company *beside;
+	unsigned at = f->k.dev->n_issued;
+
+	force(f, "");
+	s->policy = &policy;
+	assert_int_equal(gsb_estimates_create(&s->estimates), 0);
+	kit_stream_create(&f->t, 2, GSB_STREAM_NON_BLOCKING);
+	choice = 0;
+	kit_launch_inc(&f->t, 2, 0, f->mem, 1);
+	kit_settle(&f->k);
+	beside = &s->flights[__builtin_ctz(~s->free_flights)].company;
+	choice = LIMITS + 1;
+	launch(f, 100000, 1);
+	assert_int_equal(beside->manner, GSB_LIMIT_HALF);
+	refuse_next(f, at + 2); /* behind a fill of its own */
+	complete_next(f, at + 1, CUDA_SUCCESS);
+	assert_true(beside->shared && !beside->manner && !beside->varied);
+	run_out(f);
+	gsb_estimates_destroy(s->estimates);
+	s->estimates = NULL;
+	s->policy = &gsb_policy_fifo;
+}
+
 /* Only that, and only of launches that are known to be long: the others may go in runs. */
 static void test_policy_that_thinks_of_others_is_offered_that_of_long_launches(void **state)
 {
@@ -1713,6 +1743,7 @@ int main(void)
 		CASE(test_count_that_loses_threads_is_used_where_it_fits),
 		CASE(test_form_that_does_not_fit_an_sm_is_not_used),
 		CASE(test_policy_may_have_a_launch_with_a_part_of_its_blocks),
+		CASE(test_neighbour_of_a_limited_launch_that_is_refused_later_has_none),
 		CASE(test_policy_that_thinks_of_others_is_offered_that_of_long_launches),
 		CASE(test_policy_is_offered_shapes_and_gets_the_one_that_it_names),
 		CASE(test_slices_wait_while_the_policy_says_so),

@@ -355,6 +355,25 @@ static void test_meet_another_part_of_the_blocks_is_varied(void **state)
 	assert_int_equal(of_b.manner, 4); /* with which it began */
 }
 
+/* It was refused before it ran. Beside one launch alone it is known which; of several it need not have been the first. */
+static void test_launch_that_goes_as_asked_in_the_end_is_not_limited(void **state)
+{
+	struct gsb_work limited = on_sms(1, 0, 0), b = on_sms(2, 0, 0);
+	struct gsb_company of_b = {0}, of_limited = {0};
+
+	limited.manner = 4;
+	gsb_company_meet(&of_b, &b, &of_limited, &limited);
+	gsb_company_as_asked(&of_b, GSB_MANNER_HINT);
+	assert_int_equal(of_b.manner, 4);
+	gsb_company_as_asked(&of_b, 4);
+	assert_true(!of_b.manner && !of_b.varied);
+	of_b = (struct gsb_company){0};
+	gsb_company_meet(&of_b, &b, &of_limited, &limited);
+	gsb_company_meet(&of_b, &b, &of_limited, &limited);
+	gsb_company_as_asked(&of_b, 4);
+	assert_true(!of_b.manner && of_b.varied);
+}
+
 static struct gsb_estimated on_in(struct fixture *f, const struct gsb_work *w, uint32_t n_sms,
 				  struct gsb_manners in, uint64_t beside)
 {
@@ -646,6 +665,7 @@ int main(void)
 		CASE(test_meet_on_other_sms_is_company_that_is_not_met),
 		CASE(test_meet_one_kernel_from_the_beginning_is_named),
 		CASE(test_meet_another_part_of_the_blocks_is_varied),
+		CASE(test_launch_that_goes_as_asked_in_the_end_is_not_limited),
 		CASE(test_hint_is_of_its_sms),
 		CASE(test_inside_is_known_of_who_starved_and_was_let_go),
 		CASE(test_hint_is_of_its_sms),

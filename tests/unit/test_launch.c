@@ -468,6 +468,33 @@ static void test_grid_that_does_not_fit_the_kernels_clusters_is_refused(void **s
 	assert_cu_is(CUDA_ERROR_INVALID_CLUSTER_SIZE, cu.cuLaunchKernelEx(&config, f, NULL, NULL));
 }
 
+/* Each launch is in clusters then, and the engine is told so by it. */
+static void test_cluster_that_a_program_sets_is_of_each_launch(void **state)
+{
+	const CUfunction_attribute width = CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
+	CUfunction f = load_function();
+	CUlaunchAttribute attr;
+	CUlaunchConfig config = in_clusters(&attr, 8, 2, 1);
+
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuFuncSetAttribute(f, width, -1));
+	assert_cu(cu.cuFuncSetAttribute(f, width, 4));
+	assert_cu_is(CUDA_ERROR_INVALID_CLUSTER_SIZE, launch(f, 8, 32, 0, NULL));
+	for (int i = 1; i < 3; i++)
+		assert_cu(cu.cuFuncSetAttribute(f, (CUfunction_attribute)(width + i), 1));
+	assert_cu(launch(f, 8, 32, 0, NULL));
+	assert_int_equal(last_body(LAUNCH, launch)->flags, GSB_LAUNCH_CLUSTER(4, 1, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_CLUSTER_SIZE, launch(f, 6, 32, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_CLUSTER_SIZE, cu.cuLaunchKernelEx(&config, f, NULL, NULL));
+	for (int i = 0; i < 3; i++) /* and that may be changed */
+		assert_cu(cu.cuFuncSetAttribute(f, (CUfunction_attribute)(width + i), 0));
+	assert_cu(launch(f, 6, 32, 0, NULL));
+	assert_int_equal(last_body(LAUNCH, launch)->flags, 0);
+	engine->info.attrs[width] = 4;
+	f = load_function();
+	engine->info.attrs[width] = 0;
+	assert_cu_is(CUDA_ERROR_NOT_PERMITTED, cu.cuFuncSetAttribute(f, width, 2));
+}
+
 /* Compiled for clusters of which each launch says how large they are. */
 static void test_launch_of_a_kernel_that_has_to_be_told_its_clusters(void **state)
 {
@@ -615,6 +642,7 @@ int main(void)
 		cmocka_unit_test_setup(test_room_for_clusters_is_the_engines_answer, set_up),
 		cmocka_unit_test_setup(test_grid_that_does_not_fit_the_kernels_clusters_is_refused,
 				       set_up),
+		cmocka_unit_test_setup(test_cluster_that_a_program_sets_is_of_each_launch, set_up),
 		cmocka_unit_test_setup(test_launch_of_a_kernel_that_has_to_be_told_its_clusters,
 				       set_up),
 		cmocka_unit_test_setup(test_largest_cluster_is_the_functions, set_up),

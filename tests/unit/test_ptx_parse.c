@@ -379,6 +379,23 @@ static void test_parse_unknown_opcode_is_kept_and_the_rest_works(void **state)
 	gsb_ptx_module_destroy(m);
 }
 
+/*
+ * A guard that is not known is a part of the text: without it the branch would be one that everybody takes, and its
+ * label, which has another name in print, where all scopes are one, would be missing.
+ */
+static void test_parse_unknown_guard_is_kept_with_its_branch(void **state)
+{
+	struct gsb_ptx_module *m =
+		parse(HEAD ".entry k() { .new_flags q; { @!q bra end; end: @q ret; } }");
+	const struct gsb_ptx_func *k = func(m, "k");
+
+	assert_int_equal(k->insns[1].op, GSB_PTX_OP_UNSUPPORTED);
+	assert_string_equal(k->insns[1].spelling, "@!q bra end");
+	assert_int_equal(gsb_ptx_unknown_len(k->insns[1].spelling), strlen("@!q bra end"));
+	assert_string_equal(k->insns[2].spelling, "@q ret");
+	gsb_ptx_module_destroy(m);
+}
+
 /* Without its first word it may be a directive that is known. */
 static void test_parse_unknown_directive_is_kept_whole(void **state)
 {
@@ -643,6 +660,16 @@ static void test_print_of_every_sample_is_a_fixed_point(void **state)
 	each_sample("*.ptx", round_trip);
 }
 
+/* What is kept as text names what is around it, which may have another name in print. */
+static void test_print_of_what_is_not_known_is_a_fixed_point(void **state)
+{
+	const char *branch = HEAD ".entry k() { .new_flags q; { @!q bra end; end: ret; } }";
+	const char *alone = HEAD ".new_sort 1\n.address_size 64";
+
+	round_trip("a branch with a guard that is not known", branch, strlen(branch));
+	round_trip("nothing but a directive that is not known", alone, strlen(alone));
+}
+
 #ifdef TEST_PTXAS
 /* What is printed is PTX to NVIDIA's assembler too. */
 static void assemble(const char *path, const char *text, size_t len)
@@ -796,10 +823,12 @@ int main(void)
 		cmocka_unit_test(test_parse_local_variables_have_a_frame),
 		cmocka_unit_test(test_parse_branch_and_call_tables),
 		cmocka_unit_test(test_parse_unknown_opcode_is_kept_and_the_rest_works),
+		cmocka_unit_test(test_parse_unknown_guard_is_kept_with_its_branch),
 		cmocka_unit_test(test_parse_unknown_directive_is_kept_whole),
 		cmocka_unit_test(test_parse_debug_lines_are_skipped),
 		cmocka_unit_test(test_def_use_of_instructions),
 		cmocka_unit_test(test_print_of_every_sample_is_a_fixed_point),
+		cmocka_unit_test(test_print_of_what_is_not_known_is_a_fixed_point),
 		cmocka_unit_test(test_parse_samples_of_both_compilers_have_no_unknown_opcode),
 #ifdef TEST_PTXAS
 		cmocka_unit_test(test_print_is_taken_by_the_assembler),

@@ -547,15 +547,29 @@ static bool is_refused(const struct gsb_course *c, const struct gsb_item *item)
 	       c->n_failed == c->n_refused && c->n_refused == n_launches(c);
 }
 
+/* Nothing of it has run in another manner, nor has anybody been beside that. */
+static void note_as_asked(struct gsb_scheduler *s, const struct gsb_flight *f)
+{
+	struct gsb_work *w = &f->item->head->work;
+
+	for (uint32_t left = ~s->free_flights; w->manner && left; left &= left - 1) {
+		struct gsb_flight *other = &s->flights[__builtin_ctz(left)];
+
+		if (other != f)
+			gsb_company_as_asked(&other->company, w->manner);
+	}
+	w->manner = 0;
+}
+
 /* As if the device had said so at once. */
-static const struct gsb_completion *ask_for_original(struct gsb_flight *f)
+static GSB_COLD const struct gsb_completion *ask_for_original(struct gsb_flight *f)
 {
 	struct gsb_course *c = &f->course;
 	int err;
 
 	drop_second(c);
 	drop_words(c, f->item);
-	f->item->head->work.manner = 0; /* nothing of it has run in another */
+	note_as_asked(f->item->scheduler, f);
 	err = begin_as_asked(f, f->item);
 	if (!err)
 		return NULL;
