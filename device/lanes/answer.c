@@ -300,18 +300,23 @@ static int do_host_unpin(struct lane_server *s, struct lane_msg *m, int fd)
 
 /* ---- memory without addresses ---- */
 
+/* Destroys it if it fails. */
+static int add_backing(struct lane_server *s, struct gsb_backing *b, uint64_t *handle)
+{
+	int err = lane_table_add(&s->table, LANE_BACKING, 0, b, handle);
+
+	if (err)
+		s->ops->backing_destroy(b);
+	s->n_spaces += !err;
+	return err;
+}
+
 static int do_backing_create(struct lane_server *s, struct lane_msg *m, int fd)
 {
 	struct gsb_backing *b;
 	int err = s->ops->backing_create(s->dev, m->n[0], m->n[1], &b);
 
-	if (!err) {
-		err = lane_table_add(&s->table, LANE_BACKING, 0, b, &m->n[0]);
-		if (err)
-			s->ops->backing_destroy(b);
-	}
-	s->n_spaces += !err;
-	return err;
+	return err ? err : add_backing(s, b, &m->n[0]);
 }
 
 static int do_backing_destroy(struct lane_server *s, struct lane_msg *m, int fd)
@@ -348,6 +353,60 @@ static int do_backing_unmap(struct lane_server *s, struct lane_msg *m, int fd)
 		return -EBADF;
 	s->ops->backing_unmap(b, m->n[1], m->n[2]);
 	return 0;
+}
+
+static int do_backing_export(struct lane_server *s, struct lane_msg *m, int fd)
+{
+	struct gsb_backing *b = backing_of(s, m->n[0]);
+
+	return b ? s->ops->backing_export(b, &m->fd, &m->n[0]) : -EBADF;
+}
+
+/* And mapped. */
+static int do_backing_import(struct lane_server *s, struct lane_msg *m, int fd)
+{
+	struct gsb_backing *b;
+	int err = s->ops->backing_import(s->dev, fd, m->n[2], m->n[3], &b);
+
+	if (err)
+		return err;
+	err = s->ops->backing_map(b, m->n[0], m->n[1]);
+	if (!err)
+		return add_backing(s, b, &m->n[0]);
+	s->ops->backing_destroy(b);
+	return err;
+}
+
+/* ---- memory of other lanes, and for them ---- */
+
+/* And exported. */
+static int do_mem_share(struct lane_server *s, struct lane_msg *m, int fd)
+{
+	struct gsb_space *space = space_of(s, m->n[0]);
+	struct gsb_backing *b;
+	int err = space ? s->ops->mem_share(space, m->n[1], &b, &m->n[1], &m->n[2]) : -EBADF;
+
+	if (err)
+		return err;
+	err = s->ops->backing_export(b, &m->fd, &m->n[3]);
+	if (!err)
+		return add_backing(s, b, &m->n[0]);
+	s->ops->backing_destroy(b);
+	return err;
+}
+
+/* Who has opened it has it, without the backing. */
+static int do_mem_open(struct lane_server *s, struct lane_msg *m, int fd)
+{
+	struct gsb_space *space = space_of(s, m->n[0]);
+	struct gsb_backing *b;
+	int err = space ? s->ops->backing_import(s->dev, fd, m->n[1], m->n[2], &b) : -EBADF;
+
+	if (err)
+		return err;
+	err = s->ops->mem_open(space, b, &m->n[0]);
+	s->ops->backing_destroy(b);
+	return err;
 }
 
 /* ---- code ---- */

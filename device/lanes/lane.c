@@ -43,23 +43,43 @@ static int send_call(const struct lane *l, struct lane_slot *slot, const struct 
 	m->err = 0;
 	memcpy(m->n, c->n, sizeof(m->n));
 	m->n_bytes = c->in_bytes;
-	m->zero = 0;
+	m->fd = 0;
 	m->after = atomic_load_explicit(&l->page->n_calls, memory_order_relaxed);
 	if (c->in_bytes)
 		memcpy(m->bytes, c->in, c->in_bytes);
 	return gsb_channel_send(slot->fd, &m->msg, &c->fd, c->fd > 0);
 }
 
+static bool is_sound(const struct lane_msg *m, ssize_t n, uint32_t op)
+{
+	return n >= (ssize_t)LANE_MSG_SIZE(0) && n == (ssize_t)LANE_MSG_SIZE(m->n_bytes) &&
+	       m->op == op && m->err <= 0 && m->err != -EINPROGRESS;
+}
+
+/* Of memory that is to be had in other lanes. */
+static unsigned n_descriptors(uint32_t op)
+{
+	return op == LANE_mem_share || op == LANE_backing_export;
+}
+
 /* What the lane says is checked as any stranger's: it runs what a tenant sent. -EAGAIN: nothing yet. */
 static int hear_message(struct lane_slot *slot, uint32_t op)
 {
 	struct lane_msg *m = &slot->msg;
-	ssize_t n = gsb_channel_recv(slot->fd, m, sizeof(*m), NULL, NULL);
+	unsigned n_fds = n_descriptors(op);
+	int fd = 0;
+	ssize_t n = gsb_channel_recv(slot->fd, m, sizeof(*m), &fd, &n_fds);
 
-	if (n < (ssize_t)LANE_MSG_SIZE(0) || n != (ssize_t)LANE_MSG_SIZE(m->n_bytes) ||
-	    m->op != op || m->err > 0 || m->err == -EINPROGRESS)
-		return n == -EAGAIN ? -EAGAIN : -EPROTO;
-	return 0;
+	if (n == -EMFILE) { /* the message is there */
+		n = LANE_MSG_SIZE(m->n_bytes);
+		m->err = -ENOMEM;
+	}
+	m->fd = fd;
+	if (is_sound(m, n, op))
+		return 0;
+	if (fd > 0)
+		close(fd);
+	return n == -EAGAIN ? -EAGAIN : -EPROTO;
 }
 
 static void take_bytes(struct lane_call *c, const void *bytes, uint32_t n)
@@ -84,6 +104,7 @@ static int call_other(struct lane *l, struct lane_slot *slot, struct lane_call *
 	}
 	memcpy(c->n, slot->msg.n, sizeof(c->n));
 	take_bytes(c, slot->msg.bytes, slot->msg.n_bytes);
+	c->out_fd = slot->msg.fd;
 	return slot->msg.err;
 }
 
@@ -239,9 +260,21 @@ int lane_tell(struct lane *l, const struct lane_call *c)
 static void free_request(struct lane *l, struct lane_request *r)
 {
 	DL_DELETE(l->requests, r);
+	if (r->fd > 0)
+		close(r->fd);
 	free(r->in);
 	free(r->out);
 	free(r);
+}
+
+/* Nobody takes the answer: memory that it brings goes back. */
+static void drop_answer(struct lane *l, struct lane_request *r)
+{
+	const struct lane_call call = {.op = LANE_backing_destroy, .n = {r->n[0]}};
+
+	if (r->op == LANE_mem_share && r->answered && !r->err)
+		lane_tell(l, &call);
+	free_request(l, r);
 }
 
 static struct lane_request *first_unanswered(struct lane *l)
@@ -263,6 +296,7 @@ static int take_answer(struct lane *l, struct lane_request *r)
 		return err;
 	r->answered = true;
 	r->err = m->err;
+	r->fd = m->fd;
 	memcpy(r->n, m->n, sizeof(r->n));
 	r->out = m->n_bytes ? malloc(m->n_bytes) : NULL;
 	if (r->out)
@@ -271,7 +305,7 @@ static int take_answer(struct lane *l, struct lane_request *r)
 		r->err = -ENOMEM;
 	r->out_bytes = r->out ? m->n_bytes : 0;
 	if (r->dropped)
-		free_request(l, r);
+		drop_answer(l, r);
 	return 0;
 }
 
@@ -372,6 +406,8 @@ static int give_answer(struct lane *l, struct lane_request *r, struct lane_call 
 
 	memcpy(c->n, r->n, sizeof(c->n));
 	take_bytes(c, r->out, r->out_bytes);
+	c->out_fd = r->fd;
+	r->fd = 0;
 	free_request(l, r);
 	return err;
 }
@@ -453,7 +489,7 @@ void lane_forget(struct lane *l, const struct gsb_space *of)
 			continue;
 		r->dropped = true;
 		if (r->answered || is_dead(l))
-			free_request(l, r);
+			drop_answer(l, r);
 	}
 }
 

@@ -79,7 +79,7 @@ struct lane_request {
 	bool answered, dropped; /* dropped: nobody asks any more */
 	bool is_last;		/* whatever it is, it is the answer */
 	uint64_t refused_ns;	/* since then it waits for what others give back; 0: it does not */
-	int err;
+	int err, fd;		/* of the answer; 0: no descriptor */
 	uint64_t asked[LANE_N_NUMBERS], n[LANE_N_NUMBERS];
 	void *in;
 	void *out; /* NULL: none yet */
@@ -125,7 +125,7 @@ struct lane {
 	struct lane *next;
 	uint64_t owner; /* 0: one space's alone */
 	unsigned n_users;
-	bool is_kept;		       /* one of them is nobody yet: backing_create asks it */
+	bool is_kept;		       /* one of them is nobody yet: a backing is asked for */
 	uint64_t n_calls;	       /* said so far */
 	uint64_t woken_ns;	       /* the last that it was sent when it had nothing left */
 	struct lane_request *requests; /* in the order of the calls */
@@ -178,7 +178,8 @@ struct lanes_device {
 	struct gsb_queue *queues[LANE_N_QUEUES];
 	struct gsb_done done; /* of the dead */
 	int event_fd;
-	uint64_t n_rings; /* of event_fd, not read yet */
+	uint64_t n_rings;    /* of event_fd, not read yet */
+	uint64_t n_backings; /* so far */
 	uint32_t n_kicks_seen;
 	pthread_mutex_t code_lock; /* lists of modules and functions */
 	pthread_mutex_t list_lock; /* lanes and their windows, for others than the engine thread */
@@ -213,8 +214,9 @@ struct lane_call {
 	uint64_t n[LANE_N_NUMBERS]; /* also of the answer */
 	const void *in;
 	uint32_t in_bytes;
-	int fd;	   /* sent along, if > 0 */
-	void *out; /* bytes of the answer, at most so many; how many there were */
+	int fd;	    /* sent along, if > 0 */
+	int out_fd; /* that came with the answer, the caller's; 0: none */
+	void *out;  /* bytes of the answer, at most so many; how many there were */
 	uint32_t out_bytes;
 };
 

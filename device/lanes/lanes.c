@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "base/checked.h"
 #include "base/clock.h"
@@ -24,8 +25,18 @@
 #define SCHEME "lanes"
 
 struct gsb_backing {
+	struct lane *lane; /* that counts it */
+	uint64_t owner, handle, size;
+	uint64_t number; /* so that what is asked of two is never the same */
+	int fd;		 /* by which other lanes have it; 0: none has asked yet */
+	uint64_t at;
+	struct lane_mapping *mappings; /* in other lanes */
+};
+
+struct lane_mapping {
+	struct lane_mapping *next;
 	struct lane *lane;
-	uint64_t owner, handle;
+	uint64_t owner, addr, handle;
 };
 
 /* ---- the lanes of owners ---- */
@@ -371,32 +382,43 @@ static void has_answered(struct lane *l)
 	l->is_kept = false;
 }
 
+/* That of an owner, which has a user more then. */
+static int ask_lane_of(struct lanes_device *dev, uint64_t owner, struct lane_call *call,
+		       struct lane **out)
+{
+	int err = find_lane(dev, owner, out);
+
+	if (err)
+		return err;
+	err = ask_for_memory(*out, NULL, call);
+	if (err == -EINPROGRESS) {
+		go_on_asking(*out);
+		return err;
+	}
+	has_answered(*out);
+	if (err)
+		lanes_drop(*out);
+	return err;
+}
+
 static int lanes_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
 				struct gsb_backing **out)
 {
 	struct lane_call call = {.op = LANE_backing_create, .n = {owner, size}};
-	struct gsb_backing *b = malloc(sizeof(*b));
-	int err = b ? find_lane(to_lanes(base), owner, &b->lane) : -ENOMEM;
+	struct lanes_device *dev = to_lanes(base);
+	struct gsb_backing *b = calloc(1, sizeof(*b));
+	int err = b ? ask_lane_of(dev, owner, &call, &b->lane) : -ENOMEM;
 
-	if (err)
-		goto err_backing;
-	err = ask_for_memory(b->lane, NULL, &call);
-	if (err == -EINPROGRESS) {
-		go_on_asking(b->lane);
-		goto err_backing;
-	}
-	has_answered(b->lane);
 	if (err) {
-		lanes_drop(b->lane);
-		goto err_backing;
+		free(b);
+		return err;
 	}
 	b->owner = owner;
 	b->handle = call.n[0];
+	b->size = size;
+	b->number = ++dev->n_backings;
 	*out = b;
 	return 0;
-err_backing:
-	free(b);
-	return err;
 }
 
 static void lanes_backing_destroy(struct gsb_backing *b)
@@ -405,31 +427,134 @@ static void lanes_backing_destroy(struct gsb_backing *b)
 
 	tell(b->lane, &call);
 	lanes_drop(b->lane);
+	if (b->fd > 0)
+		close(b->fd);
 	free(b);
+}
+
+/* For other lanes; once. */
+static int export(struct gsb_backing *b)
+{
+	struct lane_call call = {.op = LANE_backing_export, .n = {b->handle}};
+	int err = b->fd ? 0 : ask(b->lane, NULL, &call);
+
+	if (b->fd || err)
+		return err;
+	b->fd = call.out_fd;
+	b->at = call.n[0];
+	return b->fd ? 0 : -EOWNERDEAD; /* it says what no lane says */
+}
+
+static int map_elsewhere(struct gsb_backing *b, uint64_t owner, uint64_t addr)
+{
+	struct lane_call call = {.op = LANE_backing_import,
+				 .n = {owner, addr, b->at, b->size, b->number},
+				 .fd = b->fd};
+	struct lane_mapping *m = calloc(1, sizeof(*m));
+	int err = m ? ask_lane_of(b->lane->dev, owner, &call, &m->lane) : -ENOMEM;
+
+	if (err) {
+		free(m);
+		return err;
+	}
+	m->owner = owner;
+	m->addr = addr;
+	m->handle = call.n[0];
+	LL_PREPEND(b->mappings, m);
+	return 0;
 }
 
 static int lanes_backing_map(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	struct lane_call call = {.op = LANE_backing_map, .n = {b->handle, owner, addr}};
+	int err;
 
-	if (owner != b->owner)
-		return -ENOTSUP;
-	return ask(b->lane, NULL, &call);
+	if (owner == b->owner)
+		return ask(b->lane, NULL, &call);
+	err = export(b);
+	return err ? err : map_elsewhere(b, owner, addr);
+}
+
+/* NULL: it is in the lane where it was made. */
+static struct lane_mapping *find_mapping(const struct gsb_backing *b, uint64_t owner, uint64_t addr)
+{
+	struct lane_mapping *m;
+
+	LL_FOREACH (b->mappings, m)
+		if (m->owner == owner && m->addr == addr)
+			return m;
+	return NULL;
 }
 
 static int lanes_backing_access(struct gsb_backing *b, uint64_t owner, uint64_t addr,
 				CUmemAccess_flags access)
 {
-	struct lane_call call = {.op = LANE_backing_access, .n = {b->handle, owner, addr, access}};
+	const struct lane_mapping *m = find_mapping(b, owner, addr);
+	struct lane_call call = {.op = LANE_backing_access,
+				 .n = {m ? m->handle : b->handle, owner, addr, access}};
 
-	return ask(b->lane, NULL, &call);
+	return ask(m ? m->lane : b->lane, NULL, &call);
 }
 
 static void lanes_backing_unmap(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
-	struct lane_call call = {.op = LANE_backing_unmap, .n = {b->handle, owner, addr}};
+	struct lane_mapping *m = find_mapping(b, owner, addr);
+	struct lane_call call = {.op = LANE_backing_unmap,
+				 .n = {m ? m->handle : b->handle, owner, addr}};
+	struct lane_call end = {.op = LANE_backing_destroy, .n = {call.n[0]}};
 
-	tell(b->lane, &call);
+	tell(m ? m->lane : b->lane, &call);
+	if (!m)
+		return;
+	tell(m->lane, &end);
+	lanes_drop(m->lane);
+	LL_DELETE(b->mappings, m);
+	free(m);
+}
+
+/* ---- memory of one lane in another: by a descriptor, which lives without either ---- */
+
+static int lanes_mem_share(struct gsb_space *space, uint64_t addr, struct gsb_backing **out,
+			   uint64_t *offset, uint64_t *size)
+{
+	struct lane_call call = {.op = LANE_mem_share, .n = {space->handle, addr}};
+	struct gsb_backing *b = calloc(1, sizeof(*b));
+	int err = b ? ask(space->lane, space, &call) : -ENOMEM;
+
+	if (!err && (!call.out_fd || call.n[1] >= call.n[2])) {
+		lane_condemn(space->lane);
+		err = -EOWNERDEAD;
+	}
+	if (err) {
+		if (call.out_fd > 0)
+			close(call.out_fd);
+		free(b);
+		return err;
+	}
+	b->lane = space->lane;
+	b->lane->n_users++;
+	b->owner = b->lane->owner;
+	b->number = ++space->dev->n_backings;
+	b->handle = call.n[0];
+	*offset = call.n[1];
+	*size = b->size = call.n[2];
+	b->at = call.n[3];
+	b->fd = call.out_fd;
+	*out = b;
+	return 0;
+}
+
+static int lanes_mem_open(struct gsb_space *space, struct gsb_backing *b, uint64_t *addr)
+{
+	int err = export(b);
+	struct lane_call call = {
+		.op = LANE_mem_open, .n = {space->handle, b->at, b->size, b->number}, .fd = b->fd};
+
+	if (!err)
+		err = ask(space->lane, space, &call);
+	if (!err)
+		*addr = call.n[0];
+	return err;
 }
 
 /* ---- code ---- */
@@ -938,6 +1063,8 @@ const struct gsb_device_ops gsb_lanes_ops = {
 	.host_unpin = lanes_host_unpin,
 	.buffer_share = lanes_buffer_share,
 	.buffer_unshare = lanes_buffer_unshare,
+	.mem_share = lanes_mem_share,
+	.mem_open = lanes_mem_open,
 	.backing_create = lanes_backing_create,
 	.backing_destroy = lanes_backing_destroy,
 	.backing_map = lanes_backing_map,

@@ -113,8 +113,13 @@ static void tell_used(struct lane_server *s)
 
 static int send_answer(int socket, struct lane_msg *m)
 {
+	int err;
+
 	gsb_msg_init(&m->msg, LANE_MSG_CALL, LANE_MSG_SIZE(m->n_bytes));
-	return gsb_channel_send(socket, &m->msg, NULL, 0);
+	err = gsb_channel_send(socket, &m->msg, &m->fd, m->fd > 0);
+	if (m->fd > 0)
+		close(m->fd);
+	return err;
 }
 
 static void await_calls(struct lane_server *s, uint64_t n)
@@ -165,6 +170,7 @@ static int answer_one(struct lane_server *s, struct lane_msg *m)
 
 	if (n <= 0 || n < (ssize_t)LANE_MSG_SIZE(0) || n != (ssize_t)LANE_MSG_SIZE(m->n_bytes))
 		return n < 0 ? (int)n : n ? -EPROTO : 0;
+	m->fd = 0;
 	await_calls(s, m->after);
 	lane_answer(s, m, n_fds ? fd : -1);
 	if (n_fds)
@@ -205,6 +211,7 @@ static void do_call(struct lane_server *s, const struct lane_cmd *c)
 	m->op = c->op;
 	memcpy(m->n, c->n, sizeof(m->n));
 	m->n_bytes = c->n_bytes;
+	m->fd = 0;
 	memcpy(m->bytes, c + 1, c->n_bytes);
 	lane_answer(s, m, fd);
 	if (fd >= 0)

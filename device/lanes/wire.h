@@ -4,7 +4,7 @@
  * A lane is a process with a device of its own, of which an engine uses the operations. Both are of one build, so what they say is
  * their structs as they lie, with handles in the place of pointers. What the thread that issues has to say goes through a ring in one
  * file in memory, commands and calls in their order: it waits for none of them. What comes of commands goes through another ring, and the
- * answers of calls that want one over a socket, in the order of the calls; a descriptor that belongs to a call goes over it before. All
+ * answers of calls that want one over a socket, in the order of the calls; a descriptor that belongs to a call goes over it before, one of an answer with it. All
  * other threads have a second socket, and wait there, so that a load keeps no launch: the lane has a thread for each. Their calls come behind
  * those that were said in the ring before.
  */
@@ -60,7 +60,8 @@ struct lane_msg {
 	uint32_t op; /* enum lane_op */
 	int32_t err; /* of the answer */
 	uint64_t n[LANE_N_NUMBERS];
-	uint32_t n_bytes, zero;
+	uint32_t n_bytes;
+	int32_t fd; /* an answer: goes with it, and is another number at the other end; 0: none */
 	uint64_t after; /* a call: so many of the ring are to be done before it */
 	uint8_t bytes[LANE_BYTES_MAX];
 };

@@ -78,11 +78,12 @@ static uint64_t patient_print_limit(struct gsb_space *space, uint64_t bytes)
 	return now;
 }
 
-/* Of what the first owner has. */
+/* Of what the first owners have. */
 static void patient_mem_info(struct gsb_device *dev, uint64_t *free_bytes, uint64_t *total_bytes)
 {
-	while (patient_of->is_settled && !patient_of->is_settled(dev, 1))
-		usleep(PATIENT_PAUSE_US);
+	for (uint64_t owner = 1; owner <= 3; owner++)
+		while (patient_of->is_settled && !patient_of->is_settled(dev, owner))
+			usleep(PATIENT_PAUSE_US);
 	patient_of->mem_info(dev, free_bytes, total_bytes);
 }
 

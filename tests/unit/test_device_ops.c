@@ -1304,7 +1304,8 @@ static void test_opened_memory_outlives_its_backing(void **state)
 	ops->backing_destroy(l.backing);
 	ops->space_destroy(l.space);
 	assert_int_equal(word_at(rig, rig->space, at), 7);
-	assert_true(free_bytes(rig) < before);
+	if (!is_lanes(rig->dev)) /* whose counts end with them */
+		assert_true(free_bytes(rig) < before);
 	close_lent(rig, rig->space, &l, at);
 	assert_int_equal(free_bytes(rig), before);
 }
@@ -4373,7 +4374,11 @@ static int share_on_gpu(char *spec)
 		ON_GPU(test_exported_memory_is_the_same_bytes_elsewhere),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	const size_t n = GSB_ARRAY_LEN(tests);
+
+	/* Not the last one in lanes, which give nothing out of themselves. */
+	return _cmocka_run_group_tests("sharing", tests, strncmp(spec, "lanes:", 6) ? n : n - 1,
+				       NULL, NULL);
 }
 
 /* Of a real GPU: what all devices do, and what an executing one does that is not bound to virtual time. */
@@ -4498,19 +4503,19 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU_AND_LANES(test_backings_side_by_side_are_one_range),
 	ON_EMU_AND_LANES(test_backing_is_accessed_as_it_is_allowed),
 	ON_EMU(test_backing_is_its_owners_alone),
-	ON_EMU(test_backing_is_mapped_for_another_owner),
-	ON_EMU(test_opened_memory_is_the_same_bytes),
-	ON_EMU(test_opened_memory_outlives_who_has_lent_it),
-	ON_EMU(test_shared_memory_outlives_its_space),
-	ON_EMU(test_shared_memory_is_counted_until_nobody_has_it),
-	ON_EMU(test_opened_memory_outlives_its_backing),
-	ON_EMU(test_what_lies_beside_shared_memory_is_nobodys),
-	ON_EMU(test_freed_memory_that_others_have_is_not_given_out),
-	ON_EMU(test_backing_that_nobody_has_mapped_opens_as_zero),
-	ON_EMU(test_memory_that_was_shared_is_counted_as_any),
-	ON_EMU(test_opened_memory_costs_no_space_anything),
-	ON_EMU(test_freed_memory_that_others_have_is_not_its_spaces),
-	ON_EMU(test_share_of_what_is_no_allocation_is_einval),
+	ON_EMU_AND_LANES(test_backing_is_mapped_for_another_owner),
+	ON_EMU_AND_LANES(test_opened_memory_is_the_same_bytes),
+	ON_EMU_AND_LANES(test_opened_memory_outlives_who_has_lent_it),
+	ON_EMU_AND_LANES(test_shared_memory_outlives_its_space),
+	ON_EMU_AND_LANES(test_shared_memory_is_counted_until_nobody_has_it),
+	ON_EMU_AND_LANES(test_opened_memory_outlives_its_backing),
+	ON_EMU_AND_LANES(test_what_lies_beside_shared_memory_is_nobodys),
+	ON_EMU_AND_LANES(test_freed_memory_that_others_have_is_not_given_out),
+	ON_EMU_AND_LANES(test_backing_that_nobody_has_mapped_opens_as_zero),
+	ON_EMU_AND_LANES(test_memory_that_was_shared_is_counted_as_any),
+	ON_EMU_AND_LANES(test_opened_memory_costs_no_space_anything),
+	ON_EMU_AND_LANES(test_freed_memory_that_others_have_is_not_its_spaces),
+	ON_EMU_AND_LANES(test_share_of_what_is_no_allocation_is_einval),
 	ON_EMU(test_exported_memory_is_the_same_bytes_elsewhere),
 	ON_EMU(test_opened_memory_ends_where_it_ends_and_when_it_is_freed),
 	ON_EMU(test_freed_memory_that_others_have_is_a_hole_of_its_space),
@@ -4597,7 +4602,8 @@ int main(int argc, char **argv)
 {
 #ifdef GSB_FAKE_LIBCUDA
 	setenv("GSB_REAL_LIBCUDA", GSB_FAKE_LIBCUDA, 1);
-	return on_gpu("cuda:0") + share_on_gpu("cuda:0") + on_gpu("lanes:cuda:0");
+	return on_gpu("cuda:0") + share_on_gpu("cuda:0") + on_gpu("lanes:cuda:0") +
+	       share_on_gpu("lanes:cuda:0");
 #endif
 	if (argc > 2)
 		cmocka_set_test_filter(argv[2]);

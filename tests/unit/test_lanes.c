@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,6 +25,7 @@
 #include "device/lanes/lanes.h"
 #include "device/lanes/table.h"
 #include "shm/channel.h"
+#include "tests/unit/descriptors.h"
 #include "tests/unit/patient.h"
 
 #define DEVICE_BASE	 0x400000000000ull
@@ -281,6 +284,45 @@ static void await_news(struct rig *rig)
 	assert_int_equal(rig->ops->poll(rig->dev, &c, 1), 0);
 }
 
+/* A page of a space's, with these bytes. */
+static struct gsb_backing *lend_of(struct rig *rig, struct gsb_space *space, uint32_t byte)
+{
+	struct gsb_cmd cmd = {.kind = GSB_CMD_FILL,
+			      .space = space,
+			      .fill = {.width = 4, .height = 1, .value = byte, .elem_bytes = 1}};
+	struct gsb_backing *b = NULL;
+	uint64_t offset, size;
+
+	assert_int_equal(rig->ops->mem_alloc(space, 4096, &cmd.fill.dst), 0);
+	assert_int_equal(rig->ops->issue(rig->queue[0], &cmd), 0);
+	assert_int_equal(collect(rig).result, CUDA_SUCCESS);
+	assert_int_equal(rig->ops->mem_share(space, cmd.fill.dst, &b, &offset, &size), 0);
+	assert_int_equal(offset, 0);
+	assert_int_equal(size, 4096);
+	return b;
+}
+
+static struct gsb_backing *lend(struct rig *rig, unsigned i, uint32_t byte)
+{
+	return lend_of(rig, rig->space[i], byte);
+}
+
+static unsigned char byte_at(struct rig *rig, struct gsb_space *space, uint64_t addr)
+{
+	unsigned char byte = 0xee;
+	struct gsb_cmd cmd = {.kind = GSB_CMD_COPY,
+			      .space = space,
+			      .copy = {.dst = (uint64_t)(uintptr_t)&byte,
+				       .src = addr,
+				       .width = 1,
+				       .height = 1,
+				       .dst_is_ours = true}};
+
+	assert_int_equal(rig->ops->issue(rig->queue[0], &cmd), 0);
+	assert_int_equal(collect(rig).result, CUDA_SUCCESS);
+	return byte;
+}
+
 /* ---- one that is stopped, beside one that lives ---- */
 
 /* What the first is asked that may come later: each time the same. */
@@ -290,6 +332,8 @@ struct asked {
 	uint64_t addr, size;
 	struct gsb_space *space;
 	struct gsb_backing *backing;
+	uint64_t own, opened, offset, chunk;
+	struct gsb_backing *lent, *shared; /* the second's, and its own */
 	const char *name;
 	char text[64];
 };
@@ -332,6 +376,21 @@ static int ask_heap(struct asked *a)
 	return a->rig->raw->heap_size(a->rig->space[0], 1 << 20, &a->size);
 }
 
+static int ask_share(struct asked *a)
+{
+	return a->rig->raw->mem_share(a->rig->space[0], a->own, &a->shared, &a->offset, &a->chunk);
+}
+
+static int ask_open(struct asked *a)
+{
+	return a->rig->raw->mem_open(a->rig->space[0], a->lent, &a->opened);
+}
+
+static int ask_map(struct asked *a)
+{
+	return a->rig->raw->backing_map(a->lent, 1, AREA_BASE); /* it is no unit */
+}
+
 static int ask_space(struct asked *a)
 {
 	const struct gsb_space_params p = {.device_base = DEVICE_BASE + 2 * DEVICE_SIZE,
@@ -351,6 +410,9 @@ static const struct {
 		 {ask_name, 0, -EOWNERDEAD},
 		 {ask_text, 0, 0},
 		 {ask_heap, 0, -EOWNERDEAD},
+		 {ask_share, 0, -EOWNERDEAD},
+		 {ask_open, 0, -EOWNERDEAD},
+		 {ask_map, -EINVAL, -EINVAL},
 		 {ask_space, 0, -EOWNERDEAD},
 		 {ask_backing, 0, 0}};
 
@@ -362,6 +424,8 @@ static struct asked prepare_questions(struct rig *rig)
 	if (rig->ops->module_load(rig->space[0], endless_ptx, sizeof(endless_ptx), &a.module, log,
 				  sizeof(log)))
 		fail_msg("%s", log);
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &a.own), 0);
+	a.lent = lend(rig, 1, 7);
 	return a;
 }
 
@@ -382,6 +446,9 @@ static void expect_answers(struct asked *a, bool dead)
 		if (questions[i].ask == ask_alloc && !err)
 			assert_int_equal(a->rig->ops->mem_free(a->rig->space[0], a->addr), 0);
 	}
+	a->rig->ops->backing_destroy(a->lent);
+	if (a->shared)
+		a->rig->ops->backing_destroy(a->shared);
 	if (a->backing)
 		a->rig->ops->backing_destroy(a->backing);
 	if (a->space)
@@ -694,6 +761,149 @@ static void test_space_that_ends_leaves_no_answers(void **state)
 	rig->raw->space_destroy(space);
 	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &a.addr), 0);
 	assert_null(rig->space[0]->lane->requests);
+}
+
+/* ---- memory of one lane in another ---- */
+
+static struct gsb_space *third_space(struct rig *rig)
+{
+	const struct gsb_space_params p = {.device_base = DEVICE_BASE + 2 * DEVICE_SIZE,
+					   .device_size = DEVICE_SIZE,
+					   .owner = 3};
+	struct gsb_space *space = NULL;
+
+	assert_int_equal(rig->ops->space_create(rig->dev, &p, &space), 0);
+	return space;
+}
+
+/* Of a process: files of the emulated device's memory. */
+static unsigned n_memory_files(pid_t pid)
+{
+	char path[64], to[64];
+	struct dirent *e;
+	unsigned n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while ((e = readdir(dir))) {
+		ssize_t len = readlinkat(dirfd(dir), e->d_name, to, sizeof(to) - 1);
+
+		to[len > 0 ? len : 0] = 0;
+		n += strstr(to, "gsb-window") || strstr(to, "gsb-backings");
+	}
+	closedir(dir);
+	return n;
+}
+
+static void settle(struct rig *rig)
+{
+	uint64_t free_bytes, total;
+
+	rig->ops->mem_info(rig->dev, &free_bytes, &total);
+}
+
+static void test_memory_outlives_the_lane_that_has_lent_it(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_backing *b = lend(rig, 0, 7);
+	uint64_t at[2];
+
+	assert_int_equal(rig->ops->mem_open(rig->space[1], b, &at[0]), 0);
+	assert_int_equal(kill(rig->space[0]->lane->pid, SIGKILL), 0);
+	while (!atomic_load(&rig->space[0]->lane->dead))
+		usleep(PATIENT_PAUSE_US);
+	assert_int_equal(rig->ops->mem_open(rig->space[1], b, &at[1]), 0);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(byte_at(rig, rig->space[1], at[i]), 7);
+	rig->ops->backing_destroy(b);
+}
+
+/* What is the first in its window lies at one place in each file. */
+static void test_each_has_the_memory_that_it_has_asked_for(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_space *third = third_space(rig), *opener = rig->space[1];
+	struct gsb_backing *b[2] = {lend(rig, 0, 7), lend_of(rig, third, 8)};
+	uint64_t at[2];
+
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(rig->raw->mem_open(opener, b[i], &at[i]), -EINPROGRESS);
+	for (unsigned i = 2; i-- > 0;)
+		assert_int_equal(rig->ops->mem_open(opener, b[i], &at[i]), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(byte_at(rig, opener, at[i]), 7 + i);
+		rig->ops->backing_destroy(b[i]);
+	}
+	rig->ops->space_destroy(third);
+}
+
+static void test_opened_and_mapped_memory_leaves_nothing_behind(void **state)
+{
+	struct rig *rig = *state;
+	const pid_t there = rig->space[1]->lane->pid;
+	struct gsb_backing *b = lend(rig, 0, 7), *c = NULL;
+	uint64_t at;
+
+	assert_int_equal(rig->ops->backing_create(rig->dev, 1, GSB_BACKING_UNIT, &c), 0);
+	assert_int_equal(n_memory_files(getpid()), 1);
+	assert_int_equal(rig->ops->backing_map(c, 2, AREA_BASE), 0);
+	assert_int_equal(
+		rig->ops->backing_access(c, 2, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), 0);
+	assert_int_equal(byte_at(rig, rig->space[1], AREA_BASE), 0);
+	assert_int_equal(rig->ops->mem_open(rig->space[1], b, &at), 0);
+	assert_int_equal(n_memory_files(getpid()), 2);
+	assert_int_equal(n_memory_files(there), 4); /* its own, and that of all backings, too */
+	assert_int_equal(rig->ops->mem_free(rig->space[1], at), 0);
+	rig->ops->backing_unmap(c, 2, AREA_BASE);
+	rig->ops->backing_destroy(b);
+	rig->ops->backing_destroy(c);
+	settle(rig);
+	assert_int_equal(n_memory_files(there), 2);
+	assert_int_equal(n_memory_files(getpid()), 0);
+}
+
+/* Nobody takes the answer any more. */
+static void test_memory_that_nobody_takes_goes_back(void **state)
+{
+	struct rig *rig = *state;
+	struct asked a = {.rig = rig};
+	const uint64_t until = gsb_clock_ns() + 10 * SECOND_NS;
+	uint64_t before, now, total;
+
+	while (ask_space(&a) == -EINPROGRESS)
+		await_news(rig);
+	rig->ops->mem_info(rig->dev, &before, &total);
+	assert_int_equal(rig->ops->mem_alloc(a.space, 4096, &a.addr), 0);
+	assert_int_equal(rig->raw->mem_share(a.space, a.addr, &a.shared, &a.offset, &a.chunk),
+			 -EINPROGRESS);
+	rig->raw->space_destroy(a.space);
+	do { /* the lane counts it until it has been told */
+		rig->ops->stay_awake(rig->dev);
+		rig->ops->mem_info(rig->dev, &now, &total);
+	} while (now != before && gsb_clock_ns() < until);
+	assert_int_equal(now, before);
+	assert_null(rig->space[0]->lane->requests);
+	assert_int_equal(n_memory_files(getpid()), 0);
+}
+
+static void test_memory_that_no_descriptor_is_left_for_is_refused(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_backing *b = NULL;
+	uint64_t addr, offset, size;
+	int lowest;
+	rlim_t was;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	lowest = dup(0);
+	close(lowest);
+	was = limit_descriptors((rlim_t)lowest);
+	assert_int_equal(rig->ops->mem_share(rig->space[0], addr, &b, &offset, &size), -ENOMEM);
+	limit_descriptors(was);
+	assert_int_equal(rig->ops->mem_share(rig->space[0], addr, &b, &offset, &size), 0);
+	rig->ops->backing_destroy(b);
 }
 
 /* What one gives back another one gets, though nobody waited for it. */
@@ -1187,6 +1397,11 @@ int main(int argc, char **argv)
 		ON_LANES(test_lane_with_a_long_kernel_lives),
 		ON_LANES(test_calls_of_one_kind_have_their_own_answers),
 		ON_LANES(test_space_that_ends_leaves_no_answers),
+		ON_LANES(test_memory_outlives_the_lane_that_has_lent_it),
+		ON_LANES(test_each_has_the_memory_that_it_has_asked_for),
+		ON_LANES(test_opened_and_mapped_memory_leaves_nothing_behind),
+		ON_LANES(test_memory_that_nobody_takes_goes_back),
+		ON_LANES(test_memory_that_no_descriptor_is_left_for_is_refused),
 		ON_LANES(test_memory_that_is_on_its_way_back_is_waited_for),
 		ON_LANES(test_launch_that_a_lane_refuses_has_not_run),
 		ON_LANES(test_refusal_waits_for_what_is_ahead_of_it),
