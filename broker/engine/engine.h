@@ -27,7 +27,7 @@
 #include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/pinner.h"
 #include "broker/engine/start_line.h"
-#include "broker/engine/export.h"
+#include "broker/engine/tenant/export.h"
 #include "broker/engine/orphan.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/watch.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "broker/engine/export.h"
+#include "broker/engine/tenant/export.h"
 #include "broker/engine/order/shared.h"
 #include "broker/engine/tenant/tenant.h"
 

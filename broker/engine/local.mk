@@ -9,7 +9,6 @@ libengine_la_SOURCES = \
 	broker/engine/control.c broker/engine/control.h \
 	broker/engine/dispatch.c broker/engine/dispatch.h \
 	broker/engine/event_ipc.c broker/engine/event_ipc.h \
-	broker/engine/export.c broker/engine/export.h \
 	broker/engine/gate.c broker/engine/gate.h \
 	broker/engine/orphan.c broker/engine/orphan.h \
 	broker/engine/precede.c broker/engine/precede.h \
@@ -32,6 +31,7 @@ libengine_la_SOURCES = \
 	broker/engine/order/wait.c broker/engine/order/wait.h \
 	broker/engine/tenant/answer.c \
 	broker/engine/tenant/ctx.c \
+	broker/engine/tenant/export.c broker/engine/tenant/export.h \
 	broker/engine/tenant/host_func.c \
 	broker/engine/tenant/later.c broker/engine/tenant/later.h \
 	broker/engine/tenant/log.c \

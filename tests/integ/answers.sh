@@ -12,6 +12,7 @@ answers() {
 }
 
 # all_answer_as_expected [CONF LINE...]
+# shellcheck disable=SC2120 # the lines are optional
 all_answer_as_expected() {
 	local name
 	start_real_broker "$@"

@@ -397,8 +397,6 @@ uint64_t gsb_share_free(struct gsb_ctx *ctx, struct gsb_shared_memory *m)
 
 void gsb_share_ctx_finish(struct gsb_ctx *ctx)
 {
-	struct gsb_shared_memory *m, *next;
-
-	HASH_ITER (hh, ctx->shared, m, next)
-		gsb_share_free(ctx, m);
+	while (ctx->shared)
+		gsb_share_free(ctx, ctx->shared);
 }

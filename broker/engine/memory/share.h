@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <uthash.h>
 
-#include "broker/engine/export.h"
+#include "broker/engine/tenant/export.h"
 #include "device/ops.h"
 #include "gsb/wire.h"
 

@@ -1,7 +1,7 @@
 /*
  * export.c - see export.h.
  */
-#include "broker/engine/export.h"
+#include "broker/engine/tenant/export.h"
 
 #include <errno.h>
 #include <sys/random.h>

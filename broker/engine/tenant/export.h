@@ -3,8 +3,8 @@
  *
  * An export is part of what it exports, and ends before that does.
  */
-#ifndef GSB_BROKER_ENGINE_EXPORT_H
-#define GSB_BROKER_ENGINE_EXPORT_H
+#ifndef GSB_BROKER_ENGINE_TENANT_EXPORT_H
+#define GSB_BROKER_ENGINE_TENANT_EXPORT_H
 
 #include <stdint.h>
 #include <uthash.h>
