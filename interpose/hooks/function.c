@@ -57,13 +57,21 @@ CUresult hook_cuKernelGetAttribute(int *value, CUfunction_attribute attr, CUkern
 	return dev ? CUDA_ERROR_INVALID_DEVICE : get_attribute(value, attr, kernel);
 }
 
-/* What a kernel was compiled for stays. Whether width, height and depth fit each other is looked at when it is launched. */
-static CUresult check_cluster_setting(const struct gsb_cu_function *f, int value)
+/* A cluster that a kernel was compiled for stays. */
+static bool is_fixed(const struct gsb_cu_function *f, CUfunction_attribute attr)
 {
-	if (value < 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	return gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH) && !f->sets_cluster
-		       ? CUDA_ERROR_NOT_PERMITTED
+	return attr >= CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH &&
+	       attr <= CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH &&
+	       gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH) &&
+	       !f->sets_cluster;
+}
+
+/* Whether width, height and depth fit each other is looked at when it is launched. */
+static CUresult check_cluster_setting(const struct gsb_cu_function *f, CUfunction_attribute attr,
+				      int value)
+{
+	return value < 0 || (is_fixed(f, attr) && value != gsb_cu_function_attr(f, attr))
+		       ? CUDA_ERROR_INVALID_VALUE
 		       : CUDA_SUCCESS;
 }
 
@@ -80,7 +88,7 @@ static CUresult check_setting(const struct gsb_cu_function *f, CUfunction_attrib
 		return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: return check_cluster_setting(f, value);
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: return check_cluster_setting(f, attr, value);
 	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
 		return value == 0 || value == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
@@ -98,7 +106,7 @@ static CUresult set_attribute(const void *handle, CUfunction_attribute attr, int
 
 	if (!result)
 		result = check_setting(here.f, attr, value);
-	if (result)
+	if (result || is_fixed(here.f, attr))
 		return result;
 	if (gsb_cu_function_is_kernel(k)) {
 		k->set[attr] = value;

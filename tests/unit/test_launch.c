@@ -492,7 +492,9 @@ static void test_cluster_that_a_program_sets_is_of_each_launch(void **state)
 	engine->info.attrs[width] = 4;
 	f = load_function();
 	engine->info.attrs[width] = 0;
-	assert_cu_is(CUDA_ERROR_NOT_PERMITTED, cu.cuFuncSetAttribute(f, width, 2));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuFuncSetAttribute(f, width, 2));
+	assert_cu(cu.cuFuncSetAttribute(f, width, 4)); /* as it is */
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuFuncSetAttribute(f, width, 2));
 }
 
 /* Compiled for clusters of which each launch says how large they are. */
