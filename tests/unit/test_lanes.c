@@ -791,7 +791,7 @@ static unsigned n_memory_files(pid_t pid)
 		ssize_t len = readlinkat(dirfd(dir), e->d_name, to, sizeof(to) - 1);
 
 		to[len > 0 ? len : 0] = 0;
-		n += strstr(to, "gsb-window") || strstr(to, "gsb-backings");
+		n += strstr(to, "emu-window") || strstr(to, "emu-backings");
 	}
 	closedir(dir);
 	return n;

@@ -88,7 +88,7 @@ static int take_area(struct emu_backings *b)
 		return 0;
 	if (!b->area.size)
 		return -ENOTSUP;
-	if (emu_file_create("gsb-backings", b->area.size, &file))
+	if (emu_file_create("emu-backings", b->area.size, &file))
 		return -ENOMEM;
 	err = reserve(&b->area);
 	if (err) {

@@ -159,7 +159,7 @@ int emu_heap_init(struct emu_heap *heap, struct emu_vram *vram, const struct gsb
 	int err = check_window(p);
 
 	if (!err)
-		err = emu_file_create("gsb-window", p->device_size, &file);
+		err = emu_file_create("emu-window", p->device_size, &file);
 	if (err)
 		return err;
 	*heap = (struct emu_heap){
