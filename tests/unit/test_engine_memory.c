@@ -251,6 +251,58 @@ static void test_mem_info_says_what_gsbrokerd_says(void **state)
 	kit_control_receive_nothing(&f->c);
 }
 
+/* ---- memory that others may have: what the device has in one piece with it ---- */
+
+static uint64_t post_export(struct fixture *f, uint64_t addr)
+{
+	const struct gsb_rec_mem_free b = {.ctx = kit_ctx(0), .addr = addr};
+
+	f->c.k.dev->piece_bytes = 4 * MB;
+	return kit_post_call(&f->a, GSB_REC_MEM_EXPORT, &b, sizeof(b), NULL, 0);
+}
+
+static void test_export_waits_until_the_piece_is_granted(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr = alloc_granted(f, &f->a, MB), call = post_export(f, addr);
+
+	kit_control_expect_ask(&f->c, 4 * MB);
+	assert_false(kit_answered(&f->a, call));
+	answer(f, 4 * MB, 0);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(f->c.k.engine->grant.used, 5 * MB);
+	free_memory(&f->a, addr);
+	assert_int_equal(f->c.k.engine->grant.used, 0);
+	assert_int_equal(f->c.k.dev->n_backings, 0);
+}
+
+static void test_export_of_a_piece_that_nobody_has_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t call = post_export(f, alloc_granted(f, &f->a, MB));
+
+	kit_control_expect_ask(&f->c, 4 * MB);
+	answer(f, 0, -ENOMEM);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(f->c.k.engine->grant.used, MB);
+	assert_int_equal(f->c.k.dev->n_backings, 0);
+}
+
+/* Its context ends meanwhile. */
+static void test_export_that_waits_ends_with_its_context(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_rec_object ctx = {.handle = kit_ctx(0)};
+	uint64_t call = post_export(f, alloc_granted(f, &f->a, MB));
+
+	kit_control_expect_ask(&f->c, 4 * MB);
+	kit_post_call(&f->a, GSB_REC_CTX_DESTROY, &ctx, sizeof(ctx), NULL, 0);
+	kit_settle(&f->c.k);
+	assert_int_equal(f->c.k.dev->n_backings, 0);
+	assert_int_equal(f->c.k.engine->grant.used, 0);
+	assert_true(kit_answered(&f->a, call));
+}
+
 /* What the device takes for an allocation counts, not what the tenant asked for. */
 static uint64_t cost_in_megabytes(struct gsb_device *dev, uint64_t size)
 {
@@ -898,6 +950,9 @@ int main(void)
 		memory_test(test_refusal_of_who_has_left_is_not_the_next_ones),
 		memory_test(test_engine_that_ends_waits_for_no_answer),
 		memory_test(test_full_socket_delays_and_adds_up),
+		memory_test(test_export_waits_until_the_piece_is_granted),
+		memory_test(test_export_of_a_piece_that_nobody_has_is_refused),
+		memory_test(test_export_that_waits_ends_with_its_context),
 		cmocka_unit_test_setup_teardown(test_virtual_time_stands_still_while_a_call_waits,
 						setup_virtual, teardown),
 	};

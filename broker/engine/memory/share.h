@@ -21,9 +21,8 @@
 #include "gsb/wire.h"
 
 struct gsb_ctx;
-struct gsb_tenant;
-
 struct gsb_share;
+struct gsb_tenant;
 
 struct gsb_holder {
 	struct gsb_share *share;
