@@ -1136,8 +1136,11 @@ static void test_pool_is_of_the_device_and_for_it(void **state)
 	bad.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST, 0};
 	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuMemPoolCreate(&pool, &bad));
 	bad = pool_props;
-	bad.handleTypes = (CUmemAllocationHandleType)1;
+	bad.handleTypes = (CUmemAllocationHandleType)2;
 	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuMemPoolCreate(&pool, &bad));
+	bad.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	assert_cu(cu.cuMemPoolCreate(&pool, &bad));
+	assert_cu(cu.cuMemPoolDestroy(pool));
 	assert_cu(cu.cuMemPoolCreate(&pool, &pool_props));
 	assert_cu(cu.cuMemPoolSetAccess(pool, &access, 1));
 	assert_cu(cu.cuMemPoolGetAccess(&flags, pool, &access.location));
