@@ -320,7 +320,9 @@ static int kit_mem_open(struct gsb_space *s, struct gsb_backing *b, uint64_t *ad
 	int err = s->dev->backing_err;
 
 	if (!err)
-		err = gsb_ranges_alloc(&s->ranges, b->size, GSB_BACKING_UNIT, 4096, addr);
+		err = gsb_ranges_alloc(&s->ranges, b->size,
+				       b->size < GSB_BACKING_UNIT ? 256 : GSB_BACKING_UNIT, 4096,
+				       addr);
 	if (!err)
 		gsb_ranges_set_used(&s->ranges, *addr, 0); /* it counts where it came from */
 	return err;

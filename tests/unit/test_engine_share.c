@@ -428,6 +428,20 @@ static void test_each_opening_is_its_own(void **state)
 	assert_int_equal(kit_done(&f->b, 0), 1);
 }
 
+static void test_one_opens_no_more_than_the_engine_can_bear(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ipc_handle h = handle_of(&f->a, allocate(&f->a, 256));
+	uint64_t at = 0, n = 0;
+
+	while (n < 10000 && !open_as(&f->b, &h, &at))
+		n++;
+	assert_int_equal(n, 8192);
+	assert_int_equal(free_at(&f->b, at), 0);
+	opened(&f->b, &h);
+	opened(&f->c, &h); /* another one has its own */
+}
+
 /* ---- memory without an address ---- */
 
 static void test_backing_is_in_the_account_of_who_is_left(void **state)
@@ -478,6 +492,7 @@ int main(void)
 		TEST(test_opened_memory_is_what_was_exported),
 		TEST(test_opened_memory_is_not_kept),
 		TEST(test_each_opening_is_its_own),
+		TEST(test_one_opens_no_more_than_the_engine_can_bear),
 		TEST(test_backing_is_in_the_account_of_who_is_left),
 	};
 

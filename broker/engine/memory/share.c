@@ -11,6 +11,9 @@
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/tenant/tenant.h"
 
+/* Of a context. Each costs the device a mapping, and is in nobody's limit. */
+#define N_SHARED_MAX 8192
+
 /* ---- who holds it ---- */
 
 void gsb_share_hold(struct gsb_share *s, struct gsb_holder *h, struct gsb_tenant *t)
@@ -356,7 +359,8 @@ int gsb_share_open_memory(struct gsb_tenant *t, const struct gsb_rec *rec,
 		gsb_tenant_reply(t, rec, CUDA_ERROR_INVALID_CONTEXT, 0);
 		return 0;
 	}
-	o.m = calloc(1, sizeof(*o.m));
+	if (HASH_COUNT(o.later.ctx->shared) < N_SHARED_MAX)
+		o.m = calloc(1, sizeof(*o.m));
 	if (!o.m)
 		return gsb_tenant_fail_call(t, rec, -ENOMEM);
 	gsb_share_hold(s, &o.m->holder, t);
