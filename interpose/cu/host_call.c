@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "interpose/core/helper.h"
@@ -92,9 +93,10 @@ static void run_and_tell(struct pending *p)
 	if (!done.cookie)
 		return;
 	gsb_msg_init(&done.msg, GSB_MSG_HOST_FUNC, sizeof(done));
-	if (gsb_process_has(gsb_proc.socket))
-		gsb_channel_send(gsb_proc.socket, &done.msg, NULL,
-				 0); /* fails only when the engine is gone */
+	/* The stream waits for it, so what the kernel has no memory for now is said again. Else the engine is gone. */
+	while (gsb_process_has(gsb_proc.socket) &&
+	       gsb_channel_may_retry(gsb_channel_send(gsb_proc.socket, &done.msg, NULL, 0)))
+		usleep(1000);
 }
 
 static struct pending *wait_for_due(void)

@@ -14,6 +14,7 @@
 #include "shm/channel.h"
 #include "shm/region.h"
 #include "tests/unit/engine_kit.h"
+#include "tests/unit/failing_send.h"
 
 struct fixture {
 	struct kit_engine k;
@@ -322,6 +323,25 @@ static void test_host_function_stops_its_stream_until_it_is_done(void **state)
 	assert_int_equal(f->k.dev->n_issued, 2);
 }
 
+/* Whatever keeps the message from going out now. */
+static void test_host_function_is_asked_for_later(void **state)
+{
+	static const int passing[] = {EAGAIN, ENOBUFS, ENOMEM};
+	struct fixture *f = *state;
+
+	kit_device_auto(f->k.dev);
+	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
+		kit_host_func(&f->t, 1, i + 1);
+		next_send_fails_with = passing[i];
+		kit_settle(&f->k);
+		assert_int_equal(next_send_fails_with, 0);
+		read_host_func(f, i + 1);
+		assert_true(kit_host_func_done(&f->t, i + 1));
+		kit_settle(&f->k);
+		assert_int_equal(kit_done(&f->t, 1), i + 1);
+	}
+}
+
 /* The ring is read no further then, but the socket is. */
 static void test_host_function_done_while_the_queue_is_full(void **state)
 {
@@ -616,6 +636,7 @@ int main(void)
 		stream_test(test_free_is_answered_when_the_work_before_it_is_done),
 		stream_test(test_free_async_is_ordered_in_its_stream),
 		stream_test(test_host_function_stops_its_stream_until_it_is_done),
+		stream_test(test_host_function_is_asked_for_later),
 		stream_test(test_host_function_done_while_the_queue_is_full),
 		stream_test(test_full_queue_stops_reading_that_ring_only),
 		stream_test(test_fault_fails_its_context_and_nobody_else),

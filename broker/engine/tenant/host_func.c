@@ -46,7 +46,7 @@ static void start(struct gsb_op *op)
 	struct gsb_msg_host_func m = {.cookie = h->cookie};
 
 	gsb_msg_init(&m.msg, GSB_MSG_HOST_FUNC, sizeof(m));
-	if (gsb_channel_send(t->socket.fd, &m.msg, NULL, 0) == -EAGAIN) {
+	if (gsb_channel_may_retry(gsb_channel_send(t->socket.fd, &m.msg, NULL, 0))) {
 		gsb_stream_park(op->stream, &t->socket_waiters, GSB_TRACE_PARK_SOCKET, 0);
 		want_socket(t);
 		return;
