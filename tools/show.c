@@ -3,6 +3,7 @@
  */
 #include "tools/show.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -252,6 +253,21 @@ static unsigned n_hidden(const struct gsb_answers *a)
 	return n;
 }
 
+/* An engine that is starting or ending has nobody; of one that does not answer nobody knows. */
+static bool is_silent(const struct gsb_answer_engine *e)
+{
+	return e->error == -ETIMEDOUT;
+}
+
+static unsigned n_silent(const struct gsb_answers *a)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < a->n_engines; i++)
+		n += is_silent(a->engines[i]);
+	return n;
+}
+
 void gsb_show_ps_json(const struct gsb_answers *a)
 {
 	const char *separator = "";
@@ -262,7 +278,7 @@ void gsb_show_ps_json(const struct gsb_answers *a)
 		if (!a->engines[i]->error && a->engines[i]->status.n_tenants)
 			separator = ", ";
 	}
-	printf("], \"hidden_tenants\": %u}\n", n_hidden(a));
+	printf("], \"hidden_tenants\": %u, \"silent_engines\": %u}\n", n_hidden(a), n_silent(a));
 }
 
 void gsb_show_ps(const struct gsb_answers *a)
@@ -283,6 +299,10 @@ void gsb_show_ps(const struct gsb_answers *a)
 	gsb_table_print(&t);
 	if (n_hidden(a))
 		printf("and %u tenant%s of other users\n", n_hidden(a), plural(n_hidden(a)));
+	for (unsigned i = 0; i < a->n_engines; i++)
+		if (is_silent(a->engines[i]))
+			printf("and those of an engine of %s that gives no answer: it waits for the device, or is stopped\n",
+			       a->engines[i]->device);
 }
 
 void gsb_show_totals_json(const struct gsb_answers *a)

@@ -366,7 +366,9 @@ int gsb_tenant_admit(struct gsb_engine *e, const struct gsb_admission *a, struct
 			release_all(t);
 		free(t);
 		return refuse(why, why_size, err,
-			      "the engine cannot make the tenant's shared memory");
+			      err == -EPIPE || err == -ECONNRESET
+				      ? "it had gone before it was taken in"
+				      : "the engine cannot make the tenant's shared memory");
 	}
 	e->tenants[slot] = t;
 	e->occupied |= 1ull << slot;

@@ -909,6 +909,20 @@ gsbctl_totals_are_of_those_that_left_by_name() {
 	stop_broker
 }
 
+# Else there would seem to be nobody.
+gsbctl_says_that_an_engine_gives_no_answer() {
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	hold
+	kill -STOP "$(children_of "$broker")"
+	expect_match "$(gsbctl ps | tail -1)" "^and those of an engine of emu:/ok that gives no answer"
+	expect_equal "$(json_value "$(gsbctl ps --json)" silent_engines)" 1
+	kill -CONT "$(children_of "$broker")"
+	expect_match "$(gsbctl ps | tail -1)" " stub "
+	expect_equal "$(json_value "$(gsbctl ps --json)" silent_engines)" 0
+	stop_broker
+}
+
 # What nobody may see of root's tenants, as configured, and when his group is in status_gid.
 gsbctl_shows_others_tenants_only_to_whom_it_may() {
 	local see
@@ -960,7 +974,8 @@ if is_root; then
 	run_case broker_gives_up_root_for_the_configured_user
 	run_case broker_readme_sample_admits_the_group_that_it_names
 	run_case broker_reload_that_names_who_may_come_opens_the_socket
-	run_case gsbctl_shows_others_tenants_only_to_whom_it_may
+	run_case gsbctl_says_that_an_engine_gives_no_answer
+run_case gsbctl_shows_others_tenants_only_to_whom_it_may
 	run_case broker_serves_any_number_of_users_and_devices
 else
 	skip_case broker_readme_sample_admits_the_group_that_it_names
