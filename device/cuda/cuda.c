@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -25,7 +26,10 @@
 #include "device/cuda/texture.h"
 #include "device/cuda/threads.h"
 
-#define SCHEME "cuda"
+#define SCHEME		 "cuda"
+#define UNLOADS_MAX	 64
+#define UNLOAD_BYTES_MAX (256ull << 20)
+#define LOOK_NS		 5000000
 
 /* "cuda:N". */
 static int parse_spec(const char *spec, int *ordinal, char *err, size_t err_size)
@@ -136,13 +140,35 @@ static void destroy(struct cuda_device *dev)
 	free(dev);
 }
 
+static bool too_many_wait(struct cuda_helper *unloader)
+{
+	uint64_t bytes;
+	unsigned n = cuda_helper_waiting(unloader, &bytes);
+
+	return n > UNLOADS_MAX || bytes > UNLOAD_BYTES_MAX;
+}
+
+/*
+ * What the unloader asks for waits for all kernels that run, and whoever asks the driver for anything meanwhile waits with it: beside a kernel of 18 s the
+ * engine stood still for 18 s (an H200, doc/results/2026-11-29-foreign-h200.txt). Nobody needs what goes, so it goes when nothing runs. Where
+ * something always does, and much is to go, it goes when what runs now has ended, as a load comes.
+ */
+static void await_quiet(struct cuda_helper *unloader)
+{
+	struct cuda_device *dev = gsb_container_of(unloader, struct cuda_device, unloader);
+
+	while (!cuda_is_quiet(dev) && !too_many_wait(unloader) && !cuda_lost(dev))
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+	cuda_wait_for_running(dev);
+}
+
 static int start_helpers(struct cuda_device *dev)
 {
-	int err = cuda_helper_start(&dev->unloader, CUDA_UNLOADER_NAME);
+	int err = cuda_helper_start(&dev->unloader, CUDA_UNLOADER_NAME, await_quiet);
 
 	if (err)
 		return err;
-	err = cuda_helper_start(&dev->registrar, CUDA_REGISTRAR_NAME);
+	err = cuda_helper_start(&dev->registrar, CUDA_REGISTRAR_NAME, NULL);
 	if (err)
 		cuda_helper_stop(&dev->unloader);
 	return err;

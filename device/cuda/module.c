@@ -79,11 +79,11 @@ static void run_unload(struct cuda_job *job)
 	free_image(i);
 }
 
-/* It waits for all kernels that run. */
 static void destroy_image(struct cuda_image *i)
 {
 	cuda_chain_forget(i->dev);
 	i->unload.run = run_unload;
+	i->unload.bytes = i->size;
 	cuda_helper_give(&i->dev->unloader, &i->unload);
 }
 

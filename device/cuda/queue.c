@@ -548,6 +548,19 @@ static bool has_come(const struct cuda_device *dev, unsigned queue, uint64_t las
 	return mark == CUDA_NO_MARK ? is_up_to(dev->words[queue], number) : dev->marks[mark];
 }
 
+static bool has_come_so_far(struct cuda_device *dev, unsigned queue)
+{
+	return has_come(dev, queue, atomic_load_explicit(&dev->last[queue], memory_order_acquire));
+}
+
+bool cuda_is_quiet(struct cuda_device *dev)
+{
+	for (unsigned i = CUDA_ZERO_WORD + 1; i < CUDA_N_QUEUES; i++)
+		if (!has_come_so_far(dev, i))
+			return false;
+	return true;
+}
+
 void cuda_wait_for_running(struct cuda_device *dev)
 {
 	uint64_t from = gsb_clock_ns();

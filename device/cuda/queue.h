@@ -15,6 +15,8 @@ int cuda_event_fd(struct gsb_device *dev);
 bool cuda_stay_awake(struct gsb_device *dev);
 uint64_t cuda_now_ns(struct gsb_device *dev);
 
+/* Whether nothing is in flight now; any thread. */
+bool cuda_is_quiet(struct cuda_device *dev);
 /*
  * cuda_wait_for_running() - until what is in flight now has ended, or the context is lost; any thread
  *

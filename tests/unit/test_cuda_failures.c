@@ -837,6 +837,58 @@ static void test_arrays_are_given_back_when_nothing_runs(void **state)
 	close_all(&l);
 }
 
+#define N_KEPT	 16
+#define N_GOING	 40 /* may wait to be unloaded */
+#define N_IMAGES (N_KEPT + N_GOING)
+
+/* Each of its own, and nobody's any more: the longest unused ones are to be unloaded. */
+static void load_images(struct life *l, struct gsb_module *modules[N_IMAGES])
+{
+	char text[128], log[256];
+
+	for (int i = 0; i < N_IMAGES; i++) {
+		snprintf(
+			text, sizeof(text),
+			".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k%d() { ret; }\n",
+			i);
+		assert_int_equal(l->ops->module_load(l->space, text, strlen(text), &modules[i], log,
+						     sizeof(log)),
+				 0);
+	}
+}
+
+static void open_queue(struct life *l, uint64_t size, uint64_t *memory)
+{
+	l->space = make_space(l);
+	assert_int_equal(l->ops->queue_create(l->dev, 0, GSB_ALL_SMS, &l->queue), 0);
+	assert_int_equal(l->ops->mem_alloc(l->space, size, memory), 0);
+}
+
+/* To unload it would stop everybody's launches for as long as what runs does. */
+static void test_code_goes_when_nothing_runs(void **state)
+{
+	struct gsb_module *modules[N_IMAGES];
+	static unsigned char byte;
+	struct life l = {0};
+	uint64_t memory;
+
+	(void)state;
+	open_queue(&l, 512, &memory);
+	load_images(&l, modules);
+	fake.run(false);
+	copy(&l, memory, address_of(&byte), 1);
+	for (int i = 0; i < N_IMAGES; i++)
+		l.ops->module_unload(modules[i]);
+	usleep(100000);
+	assert_int_equal(fake.calls("cuLibraryUnload"), 0);
+	fake.run(true);
+	collect(&l);
+	while (fake.calls("cuLibraryUnload") < N_GOING)
+		usleep(1000);
+	l.ops->queue_destroy(l.queue);
+	close_all(&l);
+}
+
 /* On a device at work it waits for all that runs. */
 static void test_parts_of_the_sms_are_all_made_before(void **state)
 {
@@ -1546,6 +1598,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_kept_goes_when_memory_is_short),
 		cmocka_unit_test(test_what_is_left_of_slabs_is_limited),
 		cmocka_unit_test(test_variables_cost_memory_of_the_device),
+		cmocka_unit_test(test_code_goes_when_nothing_runs),
 		cmocka_unit_test(test_image_that_comes_again_is_not_loaded_again),
 		cmocka_unit_test(test_image_whose_variables_cannot_be_written_is_loaded_again),
 		cmocka_unit_test(test_module_whose_print_cannot_be_had_is_loaded_as_it_is),
