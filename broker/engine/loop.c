@@ -436,11 +436,29 @@ static uint64_t timeout_ns(struct gsb_engine *e)
 	return first;
 }
 
+/*
+ * A launch of it is to begin at once. The engine's thread takes some 20 us to wake, and one time of a hundred 200, as long as such a launch itself (an H200 in
+ * a virtual machine, doc/results/2026-11-29-critical-wakes-h200.txt): so it does not sleep meanwhile. On a device of the host's processors it would take one of them from the kernels.
+ */
+static bool awaits_critical(const struct gsb_engine *e, uint64_t now_ns)
+{
+	gsb_for_each_tenant (e, t)
+		if (gsb_critical_is_active(&t->claim, now_ns))
+			return true;
+	return false;
+}
+
 void gsb_engine_sleep(struct gsb_engine *e)
 {
-	if (e->ops->stay_awake && e->ops->stay_awake(e->dev)) {
-		gsb_cpu_relax();
-		return;
+	if (e->ops->stay_awake) {
+		if (e->ops->stay_awake(e->dev)) {
+			gsb_cpu_relax();
+			return;
+		}
+		if (awaits_critical(e, gsb_engine_now_ns(e))) {
+			gsb_engine_listen(e, 0);
+			return;
+		}
 	}
 	prepare_sleep(e);
 	gsb_engine_listen(e, has_work(e) ? 0 : timeout_ns(e));

@@ -9,10 +9,15 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "broker/policy/bound.h"
 #include "tests/unit/engine_kit.h"
 
 struct fixture {
@@ -336,6 +341,57 @@ static void test_charge_ends_when_the_tenant_blocks(void **state)
 	assert_int_equal(kit_done(&f->a, 0), 3);
 }
 
+static bool never_awake(struct gsb_device *dev)
+{
+	return false;
+}
+
+static void *ring_later(void *dev)
+{
+	usleep(20000);
+	eventfd_write(((struct kit_device *)dev)->event_fd, 1);
+	return NULL;
+}
+
+static void expect_sleep(struct kit_engine *k)
+{
+	uint64_t from = gsb_clock_ns();
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, ring_later, k->dev), 0);
+	gsb_engine_sleep(k->engine);
+	assert_in_range(gsb_clock_ns() - from, 10000000, UINT64_MAX);
+	pthread_join(thread, NULL);
+	kit_settle(k);
+}
+
+/* To be woken would take as long as its launch, now and then; but not for ever, nor on a device that needs the host's processors. */
+static void test_engine_is_awake_while_a_critical_tenant_is_active(void **state)
+{
+	const struct gsb_tenant_limits critical = {.critical = 1};
+	struct kit_engine k;
+	struct kit_tenant t;
+	uint64_t memory;
+
+	(void)state;
+	kit_engine_init(&k, false);
+	kit_tenant_init(&t, &k, &critical);
+	kit_device_auto(k.dev);
+	memory = kit_alloc(&t, 4096);
+	kit_fill(&t, 0, memory);
+	kit_settle(&k);
+	expect_sleep(&k);
+	k.dev->ops.stay_awake = never_awake;
+	alarm(60); /* a sleep would have no end */
+	for (int i = 0; i < 100; i++)
+		gsb_engine_sleep(k.engine);
+	alarm(0);
+	k.dev->now_ns += GSB_CRITICAL_LINGER_NS;
+	expect_sleep(&k);
+	kit_tenant_finish(&t);
+	kit_engine_finish(&k);
+}
+
 /* It ran for longer than anybody is waited for, and is gone now: time must not jump on for those who are there. */
 static void test_who_leaves_is_not_charged(void **state)
 {
@@ -479,6 +535,7 @@ int main(void)
 		turn_test(test_nothing_is_held_while_the_device_is_idle),
 		turn_test(test_welcome_says_how_long_to_spin),
 		turn_test(test_commands_of_who_is_critical_are_urgent),
+		cmocka_unit_test(test_engine_is_awake_while_a_critical_tenant_is_active),
 		turn_test(test_real_clock_is_read_once_a_turn),
 		turn_test(test_two_events_of_one_turn_have_times_of_their_own),
 		turn_test(test_event_behind_a_host_function_tells_when_that_was_done),
