@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/checked.h"
+#include "base/log.h"
 #include "interpose/cu/alloc.h"
 #include "interpose/cu/capture.h"
 #include "interpose/cu/ctx.h"
@@ -309,14 +310,31 @@ CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total)
 
 /* ---- pinned host memory: at the same address in the engine, so its device pointer is itself ---- */
 
+/* A limit of ours: natively the whole machine's memory can be had, and the code alone does not say what to change. */
+static void say_no_room(size_t n)
+{
+	static _Atomic bool said;
+
+	if (!atomic_exchange(&said, true))
+		gsb_log_say(
+			"there is no room for %zu bytes of pinned, managed or registered memory, of which this "
+			"program may have %llu: CUDA_ERROR_OUT_OF_MEMORY; host_memory in gsbroker.conf "
+			"(gsbrun --config) gives more",
+			n, (unsigned long long)gsb_proc.host_bytes);
+}
+
 static CUresult allocate_host(size_t n, struct gsb_alloc *a)
 {
 	struct gsb_cu_ctx_life life;
 	CUresult result = gsb_cu_ctx_live(&life);
 
-	if (!result && !gsb_proc.host_bytes)
-		result = CUDA_ERROR_OUT_OF_MEMORY;
-	return result ? result : allocate(GSB_REC_HOST_ALLOC, n, life.wire, a);
+	if (result)
+		return result;
+	result = gsb_proc.host_bytes ? allocate(GSB_REC_HOST_ALLOC, n, life.wire, a)
+				     : CUDA_ERROR_OUT_OF_MEMORY;
+	if (result == CUDA_ERROR_OUT_OF_MEMORY)
+		say_no_room(n);
+	return result;
 }
 
 /* Nothing is had of it for the asking. */

@@ -5,6 +5,7 @@
 #include "tests/unit/temp.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define PTX ".version 8.0\n.target sm_75\n.address_size 64\n"
@@ -1170,6 +1171,46 @@ static void test_pinned_memory_has_one_address_on_both_sides(void **state)
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemHostAlloc((void **)&p, 4096, 0x80));
 }
 
+/* What is written to stderr until it is given back, in a file without a name. */
+static int take_stderr(int *file)
+{
+	int was = dup(2);
+
+	*file = memfd_create("stderr", MFD_CLOEXEC);
+	assert_true(was >= 0 && *file >= 0 && dup2(*file, 2) == 2);
+	return was;
+}
+
+static void give_back_stderr(int was, int file, char *text, size_t size)
+{
+	ssize_t n = pread(file, text, size - 1, 0);
+
+	assert_int_equal(dup2(was, 2), 2);
+	close(was);
+	close(file);
+	text[n > 0 ? n : 0] = 0;
+}
+
+static void test_pinned_memory_beyond_the_limit_names_the_limit_once(void **state)
+{
+	char text[2][512];
+	void *p;
+
+	engine->fail_type = GSB_REC_HOST_ALLOC;
+	for (int i = 0; i < 2; i++) {
+		int file, was = take_stderr(&file);
+		CUresult result;
+
+		engine->fail_result = CUDA_ERROR_OUT_OF_MEMORY;
+		result = cu.cuMemHostAlloc(&p, 12345, 0);
+		give_back_stderr(was, file, text[i], sizeof(text[i]));
+		assert_cu_is(CUDA_ERROR_OUT_OF_MEMORY, result);
+	}
+	assert_non_null(strstr(text[0], "12345 bytes"));
+	assert_non_null(strstr(text[0], "host_memory in gsbroker.conf"));
+	assert_string_equal(text[1], "");
+}
+
 static void test_managed_memory_is_host_memory_that_is_freed_as_device_memory(void **state)
 {
 	unsigned managed = 0xaaaaaaaa;
@@ -1872,6 +1913,7 @@ static const struct CMUnitTest tests[] = {
 			       set_up),
 	cmocka_unit_test_setup(test_pool_is_of_the_device_and_for_it, set_up),
 	cmocka_unit_test_setup(test_pinned_memory_has_one_address_on_both_sides, set_up),
+	cmocka_unit_test_setup(test_pinned_memory_beyond_the_limit_names_the_limit_once, set_up),
 	cmocka_unit_test_setup(test_managed_memory_is_host_memory_that_is_freed_as_device_memory,
 			       set_up),
 	cmocka_unit_test_setup(test_advice_is_told_where_it_holds_for_all, set_up),
