@@ -626,6 +626,25 @@ static void test_warps_have_read_behind_a_barrier_before_one_writes(void **state
 	check_lanes(SUMS_WITHOUT_A_BARRIER("st.shared.u32 [%r3], %r6;\n"), 64, both_sums);
 }
 
+/* Two warps hand each other a word, again and again, with one barrier a turn: at its end. */
+static uint32_t sum_of_three_words(uint32_t i)
+{
+	return i < 32 ? 2 + 1 + 2 : 1 + 2 + 1;
+}
+
+static void test_warps_have_read_in_a_loop_before_one_writes(void **state)
+{
+	check_lanes(
+		KERNEL(".shared .b32 s[2];\n"
+		       "mov.u32 %r1, s; shr.u32 %r2, %r0, 5; mad.lo.u32 %r3, %r2, 4, %r1;\n"
+		       "xor.b32 %r4, %r2, 1; mad.lo.u32 %r5, %r4, 4, %r1; add.u32 %r6, %r2, 1;\n"
+		       "st.shared.u32 [%r3], %r6; mov.u32 %r7, 3; mov.u32 %r8, 0; bar.sync 0;\n"
+		       "turn: ld.shared.u32 %r6, [%r5]; add.u32 %r8, %r8, %r6;\n"
+		       "st.shared.u32 [%r3], %r6; sub.u32 %r7, %r7, 1; setp.ne.u32 %p1, %r7, 0;\n"
+		       "bar.sync 0; @%p1 bra turn; st.global.u32 [%rd0], %r8;"),
+		64, sum_of_three_words);
+}
+
 /* Three warps read a word each a first time, and all change it in a loop, as threads do that were given the same work. */
 static void test_warps_set_out_together(void **state)
 {
@@ -1227,6 +1246,7 @@ int main(void)
 		cmocka_unit_test(
 			test_thread_that_ends_in_a_function_does_less_than_its_kernel_says),
 		cmocka_unit_test(test_warps_have_read_behind_a_barrier_before_one_writes),
+		cmocka_unit_test(test_warps_have_read_in_a_loop_before_one_writes),
 		cmocka_unit_test(test_warps_set_out_together),
 		cmocka_unit_test(test_warps_leave_a_barrier_together),
 		cmocka_unit_test(test_barrier_that_cannot_end_is_a_hang),

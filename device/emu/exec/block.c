@@ -6,8 +6,8 @@
  * never keeps that one from running. A warp that is seen to spin (look.h) has a short turn. What nobody can
  * end any more, because every lane waits for another, is found and reported as a hang of the kernel.
  *
- * Warps set out together, at their start and behind a barrier: the first turn ends at the first backward branch or store to
- * shared memory (PAUSE), and each one after it may last longer. On a GPU they are a few instructions apart there, and
+ * Warps set out together, at their start and behind a barrier: the first turn ends at the first backward branch, and each one
+ * after it may last longer; another ends before the first store to shared memory (PAUSE). On a GPU they are a few instructions apart there, and
  * programs that lack a barrier get by with it: what all read behind one, they write again without another. The race is
  * still one, but is not lost each time.
  */
@@ -292,6 +292,7 @@ static int warp_start(struct gsb_emu_block *b, struct gsb_emu_warp *w)
 	w->n_insns = 0;
 	w->asleep = false;
 	w->turn = 0;
+	w->is_fresh = true;
 	w->n_in_vain = 0;
 	w->has_looked = false;
 	gsb_emu_async_reset(w);

@@ -427,6 +427,7 @@ static void barrier_release(struct gsb_emu_block *b, uint32_t id)
 			n->state = GSB_EMU_NODE_RUN;
 			n->pc++;
 			w->turn = 0;
+			w->is_fresh = true;
 			b->stats.n_barriers++;
 		}
 	}
@@ -476,6 +477,7 @@ static void cluster_release(struct gsb_emu_block *b)
 			w->nodes[k].state = GSB_EMU_NODE_RUN;
 			w->nodes[k].pc++;
 			w->turn = 0;
+			w->is_fresh = true;
 			b->stats.n_barriers++;
 			b->stuck = false;
 		}
