@@ -600,85 +600,6 @@ static void test_thread_that_ends_in_a_function_does_less_than_its_kernel_says(v
 		    32, nothing);
 }
 
-/*
- * Sums of two warps, twice, without a barrier between the last reading of the first and the first writing of the second:
- * whoever is first behind the barrier must not write before the other has read, in straight code and behind a guard.
- */
-#define SUMS_WITHOUT_A_BARRIER(store)                                                    \
-	KERNEL(".shared .b32 s[2];\n"                                                    \
-	       "mov.u32 %r1, s; shr.u32 %r2, %r0, 5; mad.lo.u32 %r3, %r2, 4, %r1;\n"     \
-	       "and.b32 %r4, %r0, 31; setp.eq.u32 %p1, %r4, 0; add.u32 %r5, %r2, 1;\n"   \
-	       "mov.u32 %r6, %r5;\n" store "bar.sync 0;\n"                               \
-	       "ld.shared.u32 %r7, [s]; ld.shared.u32 %r8, [s+4];\n"                     \
-	       "add.u32 %r9, %r7, %r8; mul.lo.u32 %r6, %r5, 10;\n" store "bar.sync 0;\n" \
-	       "ld.shared.u32 %r7, [s]; ld.shared.u32 %r8, [s+4];\n"                     \
-	       "add.u32 %r10, %r7, %r8; add.u32 %r9, %r9, %r10;\n"                       \
-	       "st.global.u32 [%rd0], %r9;")
-
-static uint32_t both_sums(uint32_t i)
-{
-	return 3 + 30;
-}
-
-static void test_warps_have_read_behind_a_barrier_before_one_writes(void **state)
-{
-	check_lanes(SUMS_WITHOUT_A_BARRIER("@%p1 st.shared.u32 [%r3], %r6;\n"), 64, both_sums);
-	check_lanes(SUMS_WITHOUT_A_BARRIER("st.shared.u32 [%r3], %r6;\n"), 64, both_sums);
-}
-
-/* Two warps hand each other a word, again and again, with one barrier a turn: at its end. */
-static uint32_t sum_of_three_words(uint32_t i)
-{
-	return i < 32 ? 2 + 1 + 2 : 1 + 2 + 1;
-}
-
-static void test_warps_have_read_in_a_loop_before_one_writes(void **state)
-{
-	check_lanes(
-		KERNEL(".shared .b32 s[2];\n"
-		       "mov.u32 %r1, s; shr.u32 %r2, %r0, 5; mad.lo.u32 %r3, %r2, 4, %r1;\n"
-		       "xor.b32 %r4, %r2, 1; mad.lo.u32 %r5, %r4, 4, %r1; add.u32 %r6, %r2, 1;\n"
-		       "st.shared.u32 [%r3], %r6; mov.u32 %r7, 3; mov.u32 %r8, 0; bar.sync 0;\n"
-		       "turn: ld.shared.u32 %r6, [%r5]; add.u32 %r8, %r8, %r6;\n"
-		       "st.shared.u32 [%r3], %r6; sub.u32 %r7, %r7, 1; setp.ne.u32 %p1, %r7, 0;\n"
-		       "bar.sync 0; @%p1 bra turn; st.global.u32 [%rd0], %r8;"),
-		64, sum_of_three_words);
-}
-
-/* Three warps read a word each a first time, and all change it in a loop, as threads do that were given the same work. */
-static void test_warps_set_out_together(void **state)
-{
-	struct t_gpu g;
-	uint32_t *io;
-
-	t_gpu_init(&g, KERNEL("ld.global.u32 %r1, [%rd1]; mov.u32 %r2, 5000;\n"
-			      "turn: add.u32 %r1, %r1, 1; st.global.u32 [%rd1], %r1;\n"
-			      "sub.u32 %r2, %r2, 1; setp.ne.u32 %p1, %r2, 0; @%p1 bra turn;"));
-	io = t_alloc(&g, 4);
-	assert_int_equal(run(&g, io, 1, 96), CUDA_SUCCESS);
-	assert_in_range(io[0], 5000, 5002);
-	t_gpu_finish(&g);
-}
-
-/* The same behind a barrier. */
-static void test_warps_leave_a_barrier_together(void **state)
-{
-	struct t_gpu g;
-	uint32_t *io;
-
-	t_gpu_init(&g,
-		   KERNEL("mov.u32 %r2, 5000;\n"
-			  "first: sub.u32 %r2, %r2, 1; setp.ne.u32 %p1, %r2, 0; @%p1 bra first;\n"
-			  "bar.sync 0;\n"
-			  "ld.global.u32 %r1, [%rd1]; mov.u32 %r2, 5000;\n"
-			  "turn: add.u32 %r1, %r1, 1; st.global.u32 [%rd1], %r1;\n"
-			  "sub.u32 %r2, %r2, 1; setp.ne.u32 %p1, %r2, 0; @%p1 bra turn;"));
-	io = t_alloc(&g, 4);
-	assert_int_equal(run(&g, io, 1, 96), CUDA_SUCCESS);
-	assert_in_range(io[0], 5000, 5002);
-	t_gpu_finish(&g);
-}
-
 static void test_barrier_that_cannot_end_is_a_hang(void **state)
 {
 	struct t_gpu g;
@@ -1245,10 +1166,6 @@ int main(void)
 		cmocka_unit_test(test_barrier_arrivals_count_at_the_number_of_each_lane),
 		cmocka_unit_test(
 			test_thread_that_ends_in_a_function_does_less_than_its_kernel_says),
-		cmocka_unit_test(test_warps_have_read_behind_a_barrier_before_one_writes),
-		cmocka_unit_test(test_warps_have_read_in_a_loop_before_one_writes),
-		cmocka_unit_test(test_warps_set_out_together),
-		cmocka_unit_test(test_warps_leave_a_barrier_together),
 		cmocka_unit_test(test_barrier_that_cannot_end_is_a_hang),
 		BOTH(test_lock_between_lanes_of_a_warp, "diverge"),
 		BOTH(test_half_warps_and_collatz, "diverge"),

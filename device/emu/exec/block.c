@@ -5,11 +5,6 @@
  * comes to a backward branch or a call: so a lane that spins for another one, of the same warp or not,
  * never keeps that one from running. A warp that is seen to spin (look.h) has a short turn. What nobody can
  * end any more, because every lane waits for another, is found and reported as a hang of the kernel.
- *
- * Warps set out together, at their start and behind a barrier: the first turn ends at the first backward branch, and each one
- * after it may last longer; another ends before the first store to shared memory (PAUSE). On a GPU they are a few instructions apart there, and
- * programs that lack a barrier get by with it: what all read behind one, they write again without another. The race is
- * still one, but is not lost each time.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -30,9 +25,6 @@
 
 #define WARP_SLICE  4096 /* instructions; when other splits of the warp can run: */
 #define SPLIT_SLICE 256
-#define SECOND_TURN \
-	64 /* instructions after which one that has just set out goes on at the next; then */
-#define TURN_GROWTH 8	  /* times as many, up to WARP_SLICE */
 #define JOIN_WAIT   16384 /* instructions of a warp that its lanes wait at most for others to join, */
 #define SLEEP_WAIT  512	  /* and where those sleep: likely they wait for a lane at the join */
 #define SLEEP_LIMIT 16384 /* instructions of a block that its warps sleep at most */
@@ -291,8 +283,6 @@ static int warp_start(struct gsb_emu_block *b, struct gsb_emu_warp *w)
 	w->arrived = 0;
 	w->n_insns = 0;
 	w->asleep = false;
-	w->turn = 0;
-	w->is_fresh = true;
 	w->n_in_vain = 0;
 	w->has_looked = false;
 	gsb_emu_async_reset(w);
@@ -529,19 +519,6 @@ static bool stuck_at_sync(const struct gsb_emu_warp *w)
 	return false;
 }
 
-static uint32_t turn_after(uint32_t turn)
-{
-	uint32_t next = turn ? turn * TURN_GROWTH : SECOND_TURN;
-
-	return next < WARP_SLICE ? next : WARP_SLICE;
-}
-
-/* What a split may execute before the other ones of its warp, or other warps, have their turn. */
-static uint32_t slice_of(const struct gsb_emu_warp *w, bool more)
-{
-	return more && w->turn > SPLIT_SLICE ? SPLIT_SLICE : w->turn;
-}
-
 /* The splits of a warp, until one comes to the end of its slice or none can run. False: fault. */
 static bool run_splits(struct gsb_emu_exec *x, struct gsb_emu_warp *w, uint64_t target)
 {
@@ -555,7 +532,7 @@ static bool run_splits(struct gsb_emu_exec *x, struct gsb_emu_warp *w, uint64_t 
 				continue;
 			return true;
 		}
-		x->limit = x->n_insns + slice_of(w, more);
+		x->limit = x->n_insns + (more ? SPLIT_SLICE : WARP_SLICE);
 		if (x->limit > target)
 			x->limit = target;
 		x->lanes_since = x->n_insns;
@@ -564,7 +541,6 @@ static bool run_splits(struct gsb_emu_exec *x, struct gsb_emu_warp *w, uint64_t 
 		if (x->stop == GSB_EMU_STOP_SWITCH && !x->tired)
 			continue;
 		w->asleep = x->tired || x->stop == GSB_EMU_STOP_SLEEP;
-		w->turn = turn_after(w->turn);
 		return x->stop != GSB_EMU_STOP_FAULT;
 	}
 }

@@ -34,15 +34,6 @@ GSB_EMU_HANDLER(gsb_emu_do_JOIN)
 	return gsb_emu_vanish(x);
 }
 
-GSB_EMU_HANDLER(gsb_emu_do_PAUSE)
-{
-	if (!x->warp->is_fresh)
-		return op + 1;
-	x->warp->is_fresh = false;
-	gsb_emu_leave(x, gsb_emu_index_of(x, op) + 1);
-	return gsb_emu_stop(x, GSB_EMU_STOP_SLICE);
-}
-
 /* ---- guards and branches ---- */
 
 GSB_EMU_HANDLER(gsb_emu_do_GUARD)

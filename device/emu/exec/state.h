@@ -72,8 +72,6 @@ struct gsb_emu_warp {
 	uint32_t tid[3][GSB_EMU_LANES];
 	uint32_t stack[GSB_EMU_LANES]; /* local memory from here on is what alloca has given */
 	struct gsb_emu_async *async;   /* copies that are pending; NULL: there was never one */
-	bool is_fresh;		       /* it has not paused since its start or the last barrier */
-	uint32_t turn;		       /* instructions of its next turn; 0: to a backward branch */
 	uint32_t n_in_vain;	       /* turns of loops since it was last tired */
 	bool has_looked;	       /* else looks has what another warp has found */
 	struct gsb_emu_look looks[GSB_EMU_LANES]; /* by the first lane of who looked */

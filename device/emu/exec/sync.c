@@ -426,8 +426,6 @@ static void barrier_release(struct gsb_emu_block *b, uint32_t id)
 				barrier_result(bar, op, w->rows + n->frame, n->mask);
 			n->state = GSB_EMU_NODE_RUN;
 			n->pc++;
-			w->turn = 0;
-			w->is_fresh = true;
 			b->stats.n_barriers++;
 		}
 	}
@@ -476,8 +474,6 @@ static void cluster_release(struct gsb_emu_block *b)
 				continue;
 			w->nodes[k].state = GSB_EMU_NODE_RUN;
 			w->nodes[k].pc++;
-			w->turn = 0;
-			w->is_fresh = true;
 			b->stats.n_barriers++;
 			b->stuck = false;
 		}

@@ -48,7 +48,6 @@ static bool is_harmless(uint16_t form)
 	case GSB_EMU_FORM_COPY_LOCAL:
 	case GSB_EMU_FORM_NOP:
 	case GSB_EMU_FORM_PROLOGUE:
-	case GSB_EMU_FORM_PAUSE:
 	case GSB_EMU_FORM_JOIN:
 	case GSB_EMU_FORM_GUARD:
 	case GSB_EMU_FORM_UNGUARD:

@@ -143,20 +143,6 @@ static bool guard_goes_on(const struct gsb_emu_lowering *l, uint32_t i)
 	       next->guard_negated == in->guard_negated;
 }
 
-/* Before the first store of a run to shared memory, and again behind a barrier. */
-static void lower_pause(struct gsb_emu_lowering *l, uint32_t i)
-{
-	const struct gsb_ptx_insn *in = l->insn;
-
-	if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_BARRIER)
-		l->paused = GSB_EMU_NONE;
-	if (in->op != GSB_PTX_OP_ST || in->space != GSB_PTX_SPACE_SHARED ||
-	    l->paused == l->cfg.block_of[i])
-		return;
-	gsb_emu_emit(l, GSB_EMU_FORM_PAUSE, false);
-	l->paused = l->cfg.block_of[i];
-}
-
 static void lower_insn(struct gsb_emu_lowering *l, uint32_t i, uint32_t *guard)
 {
 	const struct gsb_ptx_insn *in = &l->func->insns[i];
@@ -166,8 +152,6 @@ static void lower_insn(struct gsb_emu_lowering *l, uint32_t i, uint32_t *guard)
 	l->insn_op[i] = l->n_ops;
 	if (l->is_join[i])
 		gsb_emu_emit(l, GSB_EMU_FORM_JOIN, false);
-	if (*guard == GSB_EMU_NONE)
-		lower_pause(l, i);
 	if (in->guard == GSB_PTX_NONE || in->op == GSB_PTX_OP_BRA) {
 		lower_body(l, i);
 		return;
@@ -246,7 +230,6 @@ static int prepare_func(struct gsb_emu_lowering *l)
 	if (!l->rows || !l->is_read || !l->insn_op || !l->is_join)
 		return -ENOMEM;
 	l->n_temps = 0;
-	l->paused = GSB_EMU_NONE;
 	l->frame_end = GSB_EMU_FRAME_FIRST;
 	memset(l->const_head, 0, sizeof(l->const_head));
 	gsb_emu_find_read(f, l->is_read);

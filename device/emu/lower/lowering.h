@@ -52,7 +52,6 @@ struct gsb_emu_lowering {
 	uint32_t const_head[GSB_EMU_CONST_BUCKETS];
 	struct gsb_emu_fixup *fixups;
 	uint32_t n_fixups, cap_fixups;
-	uint32_t paused;    /* block of the flow graph that has its PAUSE; NONE */
 	uint32_t stack_row; /* where the stack ended when the function began; NONE: it takes none */
 	uint32_t temps[GSB_EMU_MAX_TEMPS];
 	uint32_t n_temps, used_temps;
