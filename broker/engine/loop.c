@@ -437,13 +437,15 @@ static uint64_t timeout_ns(struct gsb_engine *e)
 }
 
 /*
- * A launch of it is to begin at once. The engine's thread takes some 20 us to wake, and one time of a hundred 200, as long as such a launch itself (an H200 in
- * a virtual machine, doc/results/2026-11-29-critical-wakes-h200.txt): so it does not sleep meanwhile. On a device of the host's processors it would take one of them from the kernels.
+ * A critical tenant's launch is to begin at once. The engine's thread takes some 20 us to wake, and one time of a hundred 200, as long as such a launch itself (an H200 in
+ * a virtual machine, doc/results/2026-11-29-critical-wakes-h200.txt): so for a while after each of its launches it does not sleep. On a device of the host's processors it
+ * would take one of them from the kernels.
  */
 static bool awaits_critical(const struct gsb_engine *e, uint64_t now_ns)
 {
 	gsb_for_each_tenant (e, t)
-		if (gsb_critical_is_active(&t->claim, now_ns))
+		if (t->claim.critical && t->claim.n_issued &&
+		    now_ns < t->claim.asked_ns + GSB_CRITICAL_LINGER_NS)
 			return true;
 	return false;
 }

@@ -17,12 +17,6 @@ uint32_t gsb_reserved_sms(uint32_t n_sms, uint32_t group, uint32_t percent)
 	return percent && !n_units ? unit : n_units * unit;
 }
 
-bool gsb_critical_is_active(const struct gsb_claim *c, uint64_t now_ns)
-{
-	return c->critical && (c->n_ready || c->n_running ||
-			       (c->n_issued && now_ns < c->asked_ns + GSB_CRITICAL_LINGER_NS));
-}
-
 /* ---- others wait ---- */
 
 static bool has_waited_enough(const struct gsb_yield *y)

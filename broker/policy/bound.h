@@ -17,9 +17,6 @@
 #define GSB_CRITICAL_LINGER_NS \
 	100000000ull /* a critical tenant is active for so long after its last launch */
 
-/* It has work, or had so short a time ago that more is to be expected. */
-bool gsb_critical_is_active(const struct gsb_claim *c, uint64_t now_ns);
-
 #define GSB_YIELD_PART	    8 /* others wait for an eighth of the time, in the mean over */
 #define GSB_YIELD_WINDOW_NS 1000000000ull
 #define GSB_YIELD_SLACK_NS  2000000ull /* and for so much more */

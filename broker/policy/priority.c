@@ -16,10 +16,16 @@
 
 #include "broker/policy/coreside.h"
 
+static bool is_active(const struct gsb_view *v, const struct gsb_claim *c)
+{
+	return c->n_ready || c->n_running ||
+	       (c->n_issued && v->now_ns < c->asked_ns + GSB_CRITICAL_LINGER_NS);
+}
+
 static bool is_critical_active(const struct gsb_view *v)
 {
 	for (unsigned i = 0; i < v->n_claims; i++)
-		if (gsb_critical_is_active(v->claims[i], v->now_ns))
+		if (v->claims[i]->critical && is_active(v, v->claims[i]))
 			return true;
 	return false;
 }
