@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "device/cuda/device.h"
 #include "device/cuda/threads.h"
 #include "device/info.h"
 #include "device/ops.h"
@@ -864,13 +865,18 @@ static void open_queue(struct life *l, uint64_t size, uint64_t *memory)
 	assert_int_equal(l->ops->mem_alloc(l->space, size, memory), 0);
 }
 
+static struct cuda_helper *unloader_of(const struct life *l)
+{
+	return &gsb_container_of(l->dev, struct cuda_device, base)->unloader;
+}
+
 /* To unload it would stop everybody's launches for as long as what runs does. */
 static void test_code_goes_when_nothing_runs(void **state)
 {
 	struct gsb_module *modules[N_IMAGES];
 	static unsigned char byte;
 	struct life l = {0};
-	uint64_t memory;
+	uint64_t memory, bytes;
 
 	(void)state;
 	open_queue(&l, 512, &memory);
@@ -881,10 +887,14 @@ static void test_code_goes_when_nothing_runs(void **state)
 		l.ops->module_unload(modules[i]);
 	usleep(100000);
 	assert_int_equal(fake.calls("cuLibraryUnload"), 0);
+	assert_int_equal(cuda_helper_waiting(unloader_of(&l), &bytes), N_GOING);
+	assert_in_range(bytes, N_GOING * 64, N_GOING * 128); /* each is a text of some 70 */
 	fake.run(true);
 	collect(&l);
 	while (fake.calls("cuLibraryUnload") < N_GOING)
 		usleep(1000);
+	assert_int_equal(cuda_helper_waiting(unloader_of(&l), &bytes), 0);
+	assert_int_equal(bytes, 0);
 	l.ops->queue_destroy(l.queue);
 	close_all(&l);
 }
