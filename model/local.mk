@@ -44,6 +44,7 @@ libmodel_la_SOURCES += \
 	model/time/demand.c model/time/demand.h \
 	model/time/fraction.c model/time/fraction.h \
 	model/time/law.c model/time/law.h \
+	model/time/probes.c model/time/probes.h \
 	model/time/progress.c model/time/progress.h \
 	model/time/queueing.c model/time/queueing.h
 
@@ -124,6 +125,11 @@ check_PROGRAMS += tests/unit/test_contend
 tests_unit_test_contend_SOURCES = tests/unit/test_contend.c
 tests_unit_test_contend_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_contend_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_probes
+tests_unit_test_probes_SOURCES = tests/unit/test_probes.c
+tests_unit_test_probes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_probes_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_counts
 tests_unit_test_counts_SOURCES = tests/unit/test_counts.c

@@ -86,7 +86,7 @@ tests_gpu_litmus_SOURCES = tests/gpu/litmus.c tests/gpu/gpu.c tests/gpu/gpu.h $(
 tests_gpu_litmus_LDADD = libbase.la
 
 # Kernels that do real work, on which the law is tested.
-real_kernels = tests/gpu/real_kernels.def tests/gpu/real_data.h
+real_kernels = tests/gpu/real_kernels.def tests/gpu/probes.def tests/gpu/real_data.h
 EXTRA_DIST += tests/gpu/real_kernels.cu tests/gpu/real_kernels.ptx tests/gpu/real-demands
 noinst_PROGRAMS += tests/gpu/real_measure
 tests_gpu_real_measure_SOURCES = tests/gpu/real_measure.c tests/gpu/gpu.c tests/gpu/gpu.h $(real_kernels)
@@ -105,8 +105,8 @@ tests_unit_test_real_kernels_LDADD = libdevice.la examples/gpu_db/libgpudata.la 
 endif
 
 noinst_PROGRAMS += tests/gpu/model_tables
-tests_gpu_model_tables_SOURCES = tests/gpu/model_tables.c tests/gpu/real_predict.c tests/gpu/real_score.c tests/gpu/real_tables.h \
-	tests/gpu/real_data.h tests/gpu/tsv.c tests/gpu/tsv.h
+tests_gpu_model_tables_SOURCES = tests/gpu/model_tables.c tests/gpu/real_predict.c tests/gpu/real_profiles.c tests/gpu/real_profiles.h tests/gpu/real_score.c \
+	tests/gpu/real_tables.h tests/gpu/probes.def tests/gpu/real_data.h tests/gpu/tsv.c tests/gpu/tsv.h
 tests_gpu_model_tables_LDADD = libmodel.la libbase.la -lm
 check_SCRIPTS += tests/gpu/model-doc tests/gpu/ptx-fresh tests/gpu/real_tables.sh
 EXTRA_DIST += tests/gpu/model-doc tests/gpu/ptx-fresh tests/gpu/real_tables.sh

@@ -6,7 +6,7 @@
  *   model_tables profiles  PROFILES CURVES SOLO
  *   model_tables contending CONTENDING PROFILES CURVES SOLO
  *   model_tables rounds    ROUNDS
- *   model_tables predict   GPU ALONE DEMANDS      (of real_measure and real-demands)
+ *   model_tables predict   GPU ALONE DEMANDS [PROFILES]      (of real_measure and real-demands)
  *   model_tables real      PREDICTIONS MEASURED   (of that and of real_measure)
  *
  * The files are in doc/results. Nothing here is fitted: a prediction uses geometry, registers, shared memory,
@@ -590,23 +590,24 @@ int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
-		int n_files;
+		int n_least, n_most; /* files */
 		int (*print)(char **paths);
-	} tables[] = {{"registers", 1, tables_registers},
-		      {"pairs", 1, tables_pairs},
-		      {"profiles", 3, tables_profiles},
-		      {"contending", 4, tables_contending},
-		      {"rounds", 1, tables_rounds},
-		      {"predict", 3, tables_predict},
-		      {"real", 2, tables_real}};
+	} tables[] = {{"registers", 1, 1, tables_registers},
+		      {"pairs", 1, 1, tables_pairs},
+		      {"profiles", 3, 3, tables_profiles},
+		      {"contending", 4, 4, tables_contending},
+		      {"rounds", 1, 1, tables_rounds},
+		      {"predict", 3, 4, tables_predict},
+		      {"real", 2, 2, tables_real}};
 
 	arch = gsb_arch_find("h200");
 	for (unsigned i = 0; argc > 1 && i < GSB_ARRAY_LEN(tables); i++)
-		if (!strcmp(argv[1], tables[i].name) && argc == 2 + tables[i].n_files)
+		if (!strcmp(argv[1], tables[i].name) && argc >= 2 + tables[i].n_least &&
+		    argc <= 2 + tables[i].n_most)
 			return tables[i].print(argv + 2);
 	fprintf(stderr,
 		"usage: model_tables registers|pairs|rounds FILE | profiles PROFILES CURVES SOLO |\n"
-		"       contending CONTENDING PROFILES CURVES SOLO | predict GPU ALONE DEMANDS |\n"
+		"       contending CONTENDING PROFILES CURVES SOLO | predict GPU ALONE DEMANDS [PROFILES] |\n"
 		"       real PREDICTIONS MEASURED\n");
 	return 2;
 }

@@ -6,6 +6,7 @@
  *   real_measure alone PTX [LOG2]      each kernel alone, with one to eight eighths of every SM: what the model is given
  *   real_measure pairs PTX [LOG2]      all ordered pairs, the first with 2, 4, 6 eighths, the second with the rest
  *   real_measure triples PTX [LOG2]    50 drawn, the first with as much, the others with half of the rest each
+ *   real_measure profiles PTX [LOG2]   as pairs, of all with the probes of probes.def, which are in the file dev_kernels.ptx beside that one
  *
  * LOG2: of the words of an array, 26 if not said. Less is a trial of the program: three kernels, little work, and figures that say nothing.
  *
@@ -40,6 +41,7 @@
 #define ENOUGH	      20 /* units of a block: one more or less is then 5 % */
 #define WHOLE_US      10000.0 /* of each kernel's work alone, of which makespans are taken */
 #define TRIAL_KERNELS 3
+#define TRIAL_PROBES  2
 #define TRIAL_UNITS   8
 #define TRIAL_ENDLESS 256 /* the emulated device has no hurry to stop what goes on for ever */
 
@@ -52,13 +54,27 @@ struct kernel {
 	double alone[EIGHTHS + 1];
 };
 
-static struct kernel kernels[] = {
-#define REAL(name, threads, l2, dram) {#name, threads, {0}, 0, 0, {0}},
-#include REAL_KERNELS
-#undef REAL
+#define N_OWN	 (GSB_ARRAY_LEN(kernels) - N_PROBES)
+#define N_PROBES GSB_ARRAY_LEN(probe_names)
+#define PROBES	 "dev_kernels.ptx"
+
+static const char *const probe_names[] = {
+#define PROBE(name, threads) #name,
+#include "probes.def"
+#undef PROBE
 };
 
-static unsigned n_kernels = GSB_ARRAY_LEN(kernels);
+/* The probes behind the others. */
+static struct kernel kernels[] = {
+#define REAL(name, threads, l2, dram) {#name, threads, {0}, 0, 0, {0}},
+#define PROBE(name, threads)	      {#name, threads, {0}, 0, 0, {0}},
+#include REAL_KERNELS
+#include "probes.def"
+#undef REAL
+#undef PROBE
+};
+
+static unsigned n_kernels = N_OWN; /* that are measured */
 
 /* A kernel in a slot. */
 struct part {
@@ -109,25 +125,27 @@ static void make_counters(void)
 	*one = 1;
 }
 
+static void find_in(CUmodule module, struct kernel *k, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct grid *g = &k[i].grid;
+
+		g->name = k[i].name;
+		g->threads = k[i].threads;
+		gpu_find(g, module);
+		if (gpu_occupancy(g, g->threads, 0) < EIGHTHS)
+			printf("# %s needs more than an eighth of an SM\n", g->name);
+	}
+}
+
 static void start(const char *path, const char *header)
 {
-	CUmodule module;
-
 	gpu_start(header);
 	if (gpu_n_sms > SMS_MAX) {
 		fprintf(stderr, "real_measure: more than %d SMs\n", SMS_MAX);
 		exit(1);
 	}
-	module = gpu_load_file(path);
-	for (unsigned i = 0; i < n_kernels; i++) {
-		struct grid *g = &kernels[i].grid;
-
-		g->name = kernels[i].name;
-		g->threads = kernels[i].threads;
-		gpu_find(g, module);
-		if (gpu_occupancy(g, g->threads, 0) < EIGHTHS)
-			printf("# %s needs more than an eighth of an SM\n", g->name);
-	}
+	find_in(gpu_load_file(path), kernels, n_kernels);
 	gpu_start_slots();
 	make_arrays();
 	make_counters();
@@ -421,13 +439,21 @@ static void print_beside(const struct part *parts, unsigned n)
 	fflush(stdout);
 }
 
+static const char beside_header[] =
+	"# kernels, the oldest first\teighths of an SM\tspeeds while all run, 1: alone with "
+	"all eighths\tspread %\tthe same alone with its own eighths\tblocks on an SM\t"
+	"makespan, 1: the work of one alone with all eighths\tspread %\n";
+
 static void start_beside(const char *path)
 {
-	start(path,
-	      "# kernels, the oldest first\teighths of an SM\tspeeds while all run, 1: alone with "
-	      "all eighths\tspread %\tthe same alone with its own eighths\tblocks on an SM\t"
-	      "makespan, 1: the work of one alone with all eighths\tspread %\n");
+	start(path, beside_header);
 	measure_own();
+}
+
+static void measure_pair(unsigned older, unsigned younger)
+{
+	for (unsigned e = 2; e < EIGHTHS; e += 2)
+		print_beside((const struct part[]){{older, e}, {younger, EIGHTHS - e}}, 2);
 }
 
 static int measure_pairs(const char *path)
@@ -435,8 +461,34 @@ static int measure_pairs(const char *path)
 	start_beside(path);
 	for (unsigned i = 0; i < n_kernels; i++)
 		for (unsigned j = 0; j < n_kernels; j++)
-			for (unsigned e = 2; e < EIGHTHS; e += 2)
-				print_beside((const struct part[]){{i, e}, {j, EIGHTHS - e}}, 2);
+			measure_pair(i, j);
+	print_drift();
+	return 0;
+}
+
+/* They are in the file of theirs beside that one, and come behind those that are measured. */
+static void find_probes(const char *path)
+{
+	unsigned n = is_trial ? TRIAL_PROBES : N_PROBES;
+	const char *slash = strrchr(path, '/');
+	char beside[4096];
+
+	snprintf(beside, sizeof(beside), "%.*s" PROBES, slash ? (int)(slash + 1 - path) : 0, path);
+	memmove(&kernels[n_kernels], &kernels[N_OWN], n * sizeof(kernels[0]));
+	find_in(gpu_load_file(beside), &kernels[n_kernels], n);
+	n_kernels += n;
+}
+
+static int measure_profiles(const char *path)
+{
+	unsigned n_own = n_kernels;
+
+	start(path, beside_header);
+	find_probes(path);
+	measure_own();
+	for (unsigned i = 0; i < n_kernels; i++)
+		for (unsigned j = i < n_own ? n_own : 0; j < n_kernels; j++)
+			measure_pair(i, j);
 	print_drift();
 	return 0;
 }
@@ -467,8 +519,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(const char *path);
-	} parts[] = {
-		{"alone", measure_alone}, {"pairs", measure_pairs}, {"triples", measure_triples}};
+	} parts[] = {{"alone", measure_alone},
+		     {"pairs", measure_pairs},
+		     {"triples", measure_triples},
+		     {"profiles", measure_profiles}};
 	unsigned log2 = argc == 4 ? (unsigned)strtoul(argv[3], NULL, 10) : 26;
 
 	for (unsigned i = 0; (argc == 3 || argc == 4) && i < GSB_ARRAY_LEN(parts); i++)
@@ -479,6 +533,6 @@ int main(int argc, char **argv)
 				n_kernels = TRIAL_KERNELS;
 			return parts[i].run(argv[2]);
 		}
-	fprintf(stderr, "usage: real_measure alone|pairs|triples PTX [LOG2]\n");
+	fprintf(stderr, "usage: real_measure alone|pairs|triples|profiles PTX [LOG2]\n");
 	return 2;
 }

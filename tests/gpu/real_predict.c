@@ -12,6 +12,7 @@
 #include "model/time/counts.h"
 #include "model/time/demand.h"
 #include "real_data.h"
+#include "real_profiles.h"
 #include "real_tables.h"
 #include "tsv.h"
 
@@ -27,6 +28,7 @@ struct kernel {
 struct world {
 	const struct gsb_arch *arch;
 	struct gsb_interference law;
+	const struct profiles *profiles; /* NULL: there are none */
 	struct kernel kernels[REAL_KERNELS_MAX];
 	uint32_t n;
 };
@@ -188,13 +190,28 @@ static double find_makespan(const struct world *w, const struct company *c, enum
 	return end;
 }
 
+/* Of two that were both beside the probes: makespans, too, are as theirs were. */
+static void print_by_probes(const struct world *w, const struct company *c)
+{
+	const struct kernel *k[2] = {&w->kernels[c->kernels[0]], &w->kernels[c->kernels[1]]};
+	struct gsb_encounter b;
+
+	if (!w->profiles || c->n != 2 ||
+	    !profiles_predict(w->profiles, k[0]->name, k[1]->name, c->eighths[0], &b))
+		return;
+	printf("\t%.6f,%.6f\t%.4f",
+	       b.older * gsb_curve_speed(&k[0]->curve, (double)c->eighths[0] / REAL_EIGHTHS),
+	       b.younger * gsb_curve_speed(&k[1]->curve, (double)c->eighths[1] / REAL_EIGHTHS),
+	       b.makespan);
+}
+
 static void print_company(const struct world *w, const struct company *c)
 {
 	for (uint32_t i = 0; i < c->n; i++)
 		printf("%s%s", i ? "," : "", w->kernels[c->kernels[i]].name);
 	for (uint32_t i = 0; i < c->n; i++)
 		printf("%c%u", i ? ',' : '\t', c->eighths[i]);
-	for (enum real_way way = 0; way < REAL_PREDICTED; way++) {
+	for (enum real_way way = 0; way < REAL_PROBES; way++) {
 		double speeds[REAL_BESIDE_MAX];
 
 		find_speeds(w, c, way, (1u << c->n) - 1, speeds);
@@ -202,6 +219,7 @@ static void print_company(const struct world *w, const struct company *c)
 			printf("%c%.6f", i ? ',' : '\t', speeds[i]);
 		printf("\t%.4f", find_makespan(w, c, way));
 	}
+	print_by_probes(w, c);
 	putchar('\n');
 }
 
@@ -242,9 +260,11 @@ int tables_predict(char **paths)
 	gsb_interference_init(&w.law, w.arch->name);
 	read_alone(&w, paths[1]);
 	read_demands(&w, paths[2]);
+	w.profiles = paths[3] ? profiles_read(paths[3]) : NULL;
 	print_demands(&w);
 	printf("# kernels, the oldest first\teighths of an SM\tlaw: speeds\tmakespan\tcurve: "
-	       "speeds\tmakespan\trounds: speeds\tmakespan\n");
+	       "speeds\tmakespan\trounds: speeds\tmakespan%s\n",
+	       w.profiles ? "\tprobes: speeds\tmakespan" : "");
 	for (uint32_t i = 0; i < w.n; i++)
 		for (uint32_t j = 0; j < w.n; j++)
 			for (uint32_t e = 2; e < REAL_EIGHTHS; e += 2)

@@ -26,8 +26,8 @@
 #define MATCHES_MAX (1u << MATCHED_MAX)
 
 static const char *const way_names[REAL_WAYS] = {
-	[REAL_LAW] = "law", [REAL_CURVE] = "1/curve", [REAL_ROUNDS] = "rounds",
-	[REAL_ONE] = "1",   [REAL_TWO] = "2",
+	[REAL_LAW] = "law",	  [REAL_CURVE] = "1/curve", [REAL_ROUNDS] = "rounds",
+	[REAL_PROBES] = "probes", [REAL_ONE] = "1",	    [REAL_TWO] = "2",
 };
 
 /* A measured set of kernels in one arrangement. */
@@ -110,7 +110,7 @@ static void read_predictions(struct rows *rows, const char *path)
 		struct row *r = add_row(rows, path);
 
 		read_key(&t, r);
-		for (unsigned way = 0; way < REAL_PREDICTED; way++) {
+		for (unsigned way = 0; way < REAL_PREDICTED && 3 + 2 * way < t.n; way++) {
 			read_numbers(&t, 2 + 2 * way, r->n, r->speeds[way]);
 			r->makespan[way] = tsv_number(&t, 3 + 2 * way);
 		}
@@ -153,6 +153,15 @@ static void read_measured(struct rows *rows, const struct rows *predicted, const
 	}
 	if (!rows->n)
 		tsv_die(path, "nothing was measured");
+}
+
+/* Not of three kernels, nor where nobody was beside the probes. */
+static bool is_predicted(const struct rows *rows, enum real_way way)
+{
+	for (uint32_t i = 0; i < rows->n; i++)
+		if (!(rows->at[i].makespan[way] > 0))
+			return false;
+	return true;
 }
 
 /* ---- errors ---- */
@@ -245,6 +254,8 @@ static void print_errors(const struct rows *rows)
 	       "one beyond 2x | makespan: median | 90 %% | worst | within 20 %% |\n"
 	       "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
 	for (enum real_way way = 0; way < REAL_WAYS; way++) {
+		if (!is_predicted(rows, way))
+			continue;
 		find_speed_factors(rows, way, false, &speeds);
 		find_speed_factors(rows, way, true, &starved);
 		find_row_factors(rows, way, false, &sets);
@@ -412,6 +423,8 @@ static void print_regret(const struct rows *rows)
 		static struct factors f;
 		double sum = 0;
 
+		if (!is_predicted(rows, way))
+			continue;
 		f.n = 0;
 		for (uint32_t i = 0; i < rows->n; i++) {
 			const struct row *r = &rows->at[i];

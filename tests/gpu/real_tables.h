@@ -17,14 +17,16 @@ enum real_way {
 	REAL_LAW, /* law.h, of the demands and the curves */
 	REAL_CURVE, /* as fast as alone with its own eighths, as measured: nobody is in anybody's way */
 	REAL_ROUNDS, /* Cruz: speed in proportion to blocks, whose rounds are counted */
+	REAL_PROBES, /* as each gets on with the probes: probes.h */
 	REAL_ONE,
 	REAL_TWO,
 	REAL_WAYS
 };
 
-#define REAL_PREDICTED (REAL_ROUNDS + 1) /* what a file of predictions has; the rest needs none */
+/* What a file of predictions has; the rest needs none. The last is of pairs alone, where the kernels were measured beside the probes. */
+#define REAL_PREDICTED (REAL_PROBES + 1)
 
-/* predict GPU ALONE DEMANDS: of all pairs, and of the triples that are drawn; measured ones are not seen. */
+/* predict GPU ALONE DEMANDS [PROFILES]: of all pairs, and of the triples that are drawn; measured ones are not seen. */
 int tables_predict(char **paths);
 /* real PREDICTIONS MEASURED */
 int tables_real(char **paths);

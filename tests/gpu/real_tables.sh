@@ -247,6 +247,58 @@ score_matches_kernels_in_pairs() {
 	grep -qE '^\| law \| .* \| - \|$' "$dir/t" || fail "$(cat "$dir/t")"
 }
 
+# profiles SPEED MAKESPAN KERNEL...: all alike, beside each probe and it beside them, and the probes beside each other.
+profiles() {
+	local speed=$1 makespan=$2 a b e
+	local -a probes
+	shift 2
+	mapfile -t probes < <(sed -n 's/^PROBE(\([a-z_]*\),.*/\1/p' "$src/tests/gpu/probes.def")
+	for a in "$@" "${probes[@]}"; do
+		for b in "${probes[@]}"; do
+			for e in 2 4 6; do
+				printf '%s,%s\t%d,%d\t1,%s\t0,0\t1,1\t-\t%s\t0\n' "$a" "$b" $e $((8 - e)) "$speed" "$makespan"
+				printf '%s,%s\t%d,%d\t1,%s\t0,0\t1,1\t-\t%s\t0\n' "$b" "$a" $e $((8 - e)) "$speed" "$makespan"
+			done
+		done
+	done
+}
+
+# By twelve probes of which each halves who is younger, and makes a makespan of 2, a logarithm of ln 2 comes out as
+# 144 ln2^2 / (144 ln2^2 + d) of it: d is 0.49 for speeds and 0.09 for makespans. What a kernel has alone of its own eighths counts besides.
+predict_goes_by_the_probes_where_there_are_profiles() {
+	# shellcheck disable=SC2086 # rates
+	{ alone waits $waits && alone half $half; } >"$dir/alone"
+	{ counts waits 0 0 0 0 0 0 0 0 0 && counts half 0 0 0 0 0 0 0 0 0; } >"$dir/counts"
+	profiles 0.5 2 waits half >"$dir/profiles"
+	"$tables" predict h200 "$dir/alone" "$dir/counts" "$dir/profiles" >"$dir/p"
+	has "$dir/p" 'waits,half 2,6 0.250000,1.000000 4.0000 0.250000,1.000000 4.0000 0.250000,0.750000 4.0000 0.250000,0.502443 1.9982'
+	has "$dir/p" 'half,waits 6,2 1.000000,0.250000 4.0000 1.000000,0.250000 4.0000 0.750000,0.250000 4.0000 1.000000,0.125611 1.9982'
+	# scored as any other way, and of kernels that were beside no probe not at all
+	seen waits,half 2,6 0.25,0.502443 0.25,1 1.9982 >"$dir/m"
+	"$tables" real "$dir/p" "$dir/m" >"$dir/t"
+	has "$dir/t" '| probes | 1.000 | 1.000 | 1.0 | - | 100.0 % | 0.0 % | 1.000 | 1.000 | 1.00 | 100.0 % |'
+	profiles 0.5 2 waits >"$dir/profiles"
+	"$tables" predict h200 "$dir/alone" "$dir/counts" "$dir/profiles" >"$dir/p"
+	has "$dir/p" 'waits,half 2,6 0.250000,1.000000 4.0000 0.250000,1.000000 4.0000 0.250000,0.750000 4.0000'
+	"$tables" real "$dir/p" "$dir/m" >"$dir/t"
+	! grep -q probes "$dir/t" || fail "$(cat "$dir/t")"
+}
+
+predict_refuses_profiles_that_are_none() {
+	# shellcheck disable=SC2086 # rates
+	alone half $half >"$dir/alone"
+	counts half 0 0 0 0 0 0 0 0 0 >"$dir/counts"
+	profiles 0.5 2 half >"$dir/whole"
+	grep -v '^stream,fill' "$dir/whole" >"$dir/profiles"
+	refuses 'a probe that was not beside all' "$tables" predict h200 "$dir/alone" "$dir/counts" "$dir/profiles"
+	sed '1s/2,6/2,5/' "$dir/whole" >"$dir/profiles"
+	refuses 'a division that is none' "$tables" predict h200 "$dir/alone" "$dir/counts" "$dir/profiles"
+	sed '1s/^half,/half,x,/' "$dir/whole" >"$dir/profiles"
+	refuses 'not two kernels' "$tables" predict h200 "$dir/alone" "$dir/counts" "$dir/profiles"
+	sed '1s/1,0.5/1/' "$dir/whole" >"$dir/profiles"
+	refuses 'not a number for each of two' "$tables" predict h200 "$dir/alone" "$dir/counts" "$dir/profiles"
+}
+
 score_refuses_what_nobody_predicted() {
 	said a,b 4,4 1,1 1 1,1 1 1,1 2 >"$dir/p"
 	seen a,b 2,6 1,1 1,1 1 >"$dir/m"
@@ -282,6 +334,8 @@ run_case score_counts_factors_of_all_speeds
 run_case score_takes_a_set_by_its_worst_speed
 run_case score_holds_what_a_way_takes_against_the_best
 run_case score_matches_kernels_in_pairs
+run_case predict_goes_by_the_probes_where_there_are_profiles
+run_case predict_refuses_profiles_that_are_none
 run_case score_refuses_what_nobody_predicted
 run_case demands_are_what_a_unit_executes
 [ "$failures" -eq 0 ]

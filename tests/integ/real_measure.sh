@@ -23,12 +23,16 @@ real_measure_gives_what_model_tables_reads() {
 	read -r _ <"$dir/ready" || fail "gsbrokerd did not start: $(cat "$dir/broker.log")"
 	trial alone
 	trial triples
+	trial profiles
 	end_broker
 	expect_equal "$(grep -vc '^#' "$dir/alone")" 24
 	expect_equal "$(awk -F'\t' '!/^#/ && $5 != $2 "-" $2' "$dir/alone")" ''
 	expect_equal "$(awk -F'\t' '!/^#/ { print $2, $6 }' "$dir/triples")" $'2,3,3 2-2,3-3,3-3\n4,2,2 4-4,2-2,2-2\n6,1,1 6-6,1-1,1-1'
 	# speeds of all are above 0, and the makespan is not that of nothing
 	awk -F'[\t,]' '!/^#/ && !($7 > 0 && $8 > 0 && $9 > 0 && $19 > 0) { exit 1 }' "$dir/triples" || fail "$(cat "$dir/triples")"
+	# three kernels beside two probes, both ways, and these beside each other
+	expect_equal "$(grep -vc '^#' "$dir/profiles")" 48
+	awk -F'[\t,]' '!/^#/ && !($5 > 0 && $6 > 0 && $13 > 0) { exit 1 }' "$dir/profiles" || fail "$(cat "$dir/profiles")"
 	"$srcdir/tests/gpu/real-demands" nearest cheapest_path plate >"$dir/demands"
 	"$build/tests/gpu/model_tables" predict h200 "$dir/alone" "$dir/demands" >"$dir/predictions"
 	"$build/tests/gpu/model_tables" real "$dir/predictions" "$dir/triples" >"$dir/table"
@@ -40,7 +44,7 @@ real_measure_says_how_it_is_called() {
 	expect_equal "$status" 2
 	status_of "$build/tests/gpu/real_measure" pairs x 17
 	expect_equal "$status" 2
-	expect_match "$output" '^usage: real_measure alone\|pairs\|triples PTX \[LOG2\]$'
+	expect_match "$output" '^usage: real_measure alone\|pairs\|triples\|profiles PTX \[LOG2\]$'
 }
 
 run_case real_measure_gives_what_model_tables_reads
