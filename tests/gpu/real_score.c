@@ -447,9 +447,12 @@ static void print_regret(const struct rows *rows)
 
 /* ---- the worst ---- */
 
-static int by_law(const void *a, const void *b)
+/* A comparison has no other way to know it. */
+static enum real_way shown;
+
+static int by_worst_speed(const void *a, const void *b)
 {
-	double x = worst_speed(a, REAL_LAW), y = worst_speed(b, REAL_LAW);
+	double x = worst_speed(a, shown), y = worst_speed(b, shown);
 
 	return (x < y) - (x > y);
 }
@@ -464,16 +467,18 @@ static void print_speeds(const double *speeds, uint32_t n)
 /* Sorts: the last thing that is done with the rows. */
 static void print_worst(struct rows *rows)
 {
-	qsort(rows->at, rows->n, sizeof(rows->at[0]), by_law);
-	printf("\n| the worst, the oldest first | eighths | law | measured | factor |\n"
-	       "| --- | --- | --- | --- | --- |\n");
+	shown = is_predicted(rows, REAL_PROBES) ? REAL_PROBES : REAL_LAW;
+	qsort(rows->at, rows->n, sizeof(rows->at[0]), by_worst_speed);
+	printf("\n| the worst, the oldest first | eighths | %s | measured | factor |\n"
+	       "| --- | --- | --- | --- | --- |\n",
+	       way_names[shown]);
 	for (uint32_t i = 0; i < WORST && i < rows->n; i++) {
 		const struct row *r = &rows->at[i];
 
 		printf("| %s | %s | ", r->names, r->eighths);
-		print_speeds(r->speeds[REAL_LAW], r->n);
+		print_speeds(r->speeds[shown], r->n);
 		print_speeds(r->seen, r->n);
-		printf("%.2f |\n", worst_speed(r, REAL_LAW));
+		printf("%.2f |\n", worst_speed(r, shown));
 	}
 }
 
