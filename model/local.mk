@@ -14,6 +14,7 @@ libmodel_la_SOURCES += \
 libmodel_la_SOURCES += \
 	model/solvers/knapsack.c model/solvers/knapsack.h \
 	model/solvers/lp.c model/solvers/lp.h \
+	model/solvers/matching.c model/solvers/matching.h \
 	model/solvers/multichoice.c model/solvers/multichoice.h
 
 # what fits: blocks on an SM, and SMs being filled
@@ -51,6 +52,7 @@ libmodel_la_SOURCES += \
 # kernels as people write them, and loads as they were recorded
 libmodel_la_SOURCES += \
 	model/input/kernels.c model/input/kernels.h \
+	model/input/profiles.c model/input/profiles.h \
 	model/input/workload.c model/input/workload.h
 
 check_PROGRAMS += tests/unit/test_arch
@@ -130,6 +132,16 @@ check_PROGRAMS += tests/unit/test_probes
 tests_unit_test_probes_SOURCES = tests/unit/test_probes.c
 tests_unit_test_probes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_probes_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_profiles
+tests_unit_test_profiles_SOURCES = tests/unit/test_profiles.c
+tests_unit_test_profiles_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_profiles_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_matching
+tests_unit_test_matching_SOURCES = tests/unit/test_matching.c
+tests_unit_test_matching_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_matching_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_counts
 tests_unit_test_counts_SOURCES = tests/unit/test_counts.c

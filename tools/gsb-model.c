@@ -14,7 +14,7 @@
 #include "tools/cli.h"
 #include "tools/model_commands.h"
 
-enum { ARCH, OCCUPANCY, BEST_BLOCK, PAIR, PLAN, BATCH, FRACTION, REPLAY, CALIBRATE };
+enum { ARCH, OCCUPANCY, BEST_BLOCK, PAIR, PLAN, BATCH, FRACTION, REPLAY, CALIBRATE, MATCH };
 
 static const struct gsb_cli_command commands[] = {
 	[ARCH] = {"arch", "[GPU...]", "GPUs that are known by name, or those named"},
@@ -29,6 +29,8 @@ static const struct gsb_cli_command commands[] = {
 		      "hold one of two kernels to a fraction of its blocks?"},
 	[REPLAY] = {"replay", "[LOAD]", "run a load of gsb-trace replay again, under any policy"},
 	[CALIBRATE] = {"calibrate", "", "measure what kernels on one SM leave each other"},
+	[MATCH] = {"match", "PROFILES [KERNEL...]",
+		   "who beside whom, from each beside the same probes"},
 	{NULL, NULL, NULL},
 };
 
@@ -70,7 +72,7 @@ static const struct gsb_cli_option options[] = {
 	 ALL_BUT_ARCH},
 	{{"rules", 'r', "RULES", 0, "hardware, paper or printed (default hardware)", 0},
 	 ALL_BUT_ARCH & ~OF(FRACTION) & ~OF(REPLAY)},
-	{{"json", 'j', NULL, 0, "print one JSON object", 0}, ALL_BUT_ARCH | OF(ARCH)},
+	{{"json", 'j', NULL, 0, "print one JSON object", 0}, ALL_BUT_ARCH | OF(ARCH) | OF(MATCH)},
 	{{"plot", 'p', "FILE", 0, "draw occupancy and rounds of the first kernel, as SVG", 0},
 	 OF(OCCUPANCY) | OF(BEST_BLOCK)},
 	{{"cover", OPT_COVER, NULL, 0, "the threads of a grid may grow", 0}, OF(PLAN) | OF(BATCH)},
@@ -247,6 +249,8 @@ int main(int argc, char **argv)
 		return model_command_arch(&in, call.words, call.n_words);
 	if (call.command == REPLAY)
 		return model_command_replay(&in, call.words, call.n_words);
+	if (call.command == MATCH)
+		return model_command_match(&in, call.words, call.n_words);
 	if (call.command == CALIBRATE)
 		return calibrate(&in, &call, command);
 	return run_on_kernels(&in, &call);

@@ -95,7 +95,7 @@ tools_gsb_model_SOURCES = \
 	tools/model_driver.c tools/model_driver.h \
 	tools/model_input.c tools/model_input.h \
 	tools/model_plot.c \
-	tools/model_replay.c \
+	tools/model_match.c tools/model_replay.c \
 	tools/model_report.c tools/model_report.h \
 	tools/calibrate/calibrate.c tools/calibrate/calibrate.h \
 	tools/calibrate/measure.c tools/calibrate/measure.h \

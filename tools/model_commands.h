@@ -15,6 +15,7 @@ int model_command_plan(const struct model_input *in);
 int model_command_batch(const struct model_input *in);
 int model_command_fraction(const struct model_input *in);
 int model_command_replay(const struct model_input *in, char **words, int n_words);
+int model_command_match(const struct model_input *in, char **words, int n_words);
 
 /* The policy that a replay runs under. 0; -1: told. */
 int model_replay_policy(struct model_input *in, const char *name);

@@ -93,6 +93,21 @@ int model_input_load(const char *path, struct gsb_workload *out)
 	return err ? tell(path, &error) : 0;
 }
 
+int model_input_profiles(const char *path, struct gsb_profiles **out)
+{
+	struct gsb_text_error error = {0};
+	struct file f;
+	int err;
+
+	if (read_file(path, &f))
+		return -1;
+	err = gsb_profiles_read(f.bytes, f.size, out, &error);
+	free(f.bytes);
+	if (err == -ENOMEM)
+		snprintf(error.what, sizeof(error.what), "no memory for it");
+	return err ? tell(path, &error) : 0;
+}
+
 static int arch_from_file(const char *path, struct model_input *in)
 {
 	struct gsb_text_error err;

@@ -6,6 +6,7 @@
 
 #include "model/gpu/arch.h"
 #include "model/input/kernels.h"
+#include "model/input/profiles.h"
 #include "sim/random.h"
 #include "tools/calibrate/calibrate.h"
 
@@ -49,5 +50,7 @@ int model_input_kernels(struct model_input *in, const char *word);
 
 /* A load from a file, "-" for standard input. 0; -1: told on stderr. */
 int model_input_load(const char *path, struct gsb_workload *out);
+/* Profiles, likewise. */
+int model_input_profiles(const char *path, struct gsb_profiles **out);
 
 #endif

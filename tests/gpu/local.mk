@@ -105,8 +105,8 @@ tests_unit_test_real_kernels_LDADD = libdevice.la examples/gpu_db/libgpudata.la 
 endif
 
 noinst_PROGRAMS += tests/gpu/model_tables
-tests_gpu_model_tables_SOURCES = tests/gpu/model_tables.c tests/gpu/real_predict.c tests/gpu/real_profiles.c tests/gpu/real_profiles.h tests/gpu/real_score.c \
-	tests/gpu/real_tables.h tests/gpu/probes.def tests/gpu/real_data.h tests/gpu/tsv.c tests/gpu/tsv.h
+tests_gpu_model_tables_SOURCES = tests/gpu/model_tables.c tests/gpu/real_predict.c tests/gpu/real_score.c \
+	tests/gpu/real_tables.h tests/gpu/real_data.h tests/gpu/tsv.c tests/gpu/tsv.h
 tests_gpu_model_tables_LDADD = libmodel.la libbase.la -lm
 check_SCRIPTS += tests/gpu/model-doc tests/gpu/ptx-fresh tests/gpu/real_tables.sh
 EXTRA_DIST += tests/gpu/model-doc tests/gpu/ptx-fresh tests/gpu/real_tables.sh

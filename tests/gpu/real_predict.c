@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "model/gpu/arch.h"
+#include "model/input/profiles.h"
 #include "model/time/counts.h"
 #include "model/time/demand.h"
 #include "real_data.h"
-#include "real_profiles.h"
 #include "real_tables.h"
 #include "tsv.h"
 
@@ -28,7 +28,7 @@ struct kernel {
 struct world {
 	const struct gsb_arch *arch;
 	struct gsb_interference law;
-	const struct profiles *profiles; /* NULL: there are none */
+	struct gsb_profiles *profiles; /* NULL: there are none */
 	struct kernel kernels[REAL_KERNELS_MAX];
 	uint32_t n;
 };
@@ -125,6 +125,22 @@ static void read_demands(struct world *w, const char *path)
 		tsv_die(path, "not one line for each kernel that was measured alone");
 }
 
+static struct gsb_profiles *read_profiles(const char *path)
+{
+	static char text[1 << 20];
+	struct gsb_profiles *p;
+	struct gsb_text_error error;
+	FILE *f = fopen(path, "r");
+	size_t len = f ? fread(text, 1, sizeof(text), f) : 0;
+
+	if (!f || len == sizeof(text))
+		tsv_die(path, "no such file, or more than a MiB");
+	fclose(f);
+	if (gsb_profiles_read(text, len, &p, &error))
+		tsv_die(path, error.what);
+	return p;
+}
+
 /* ---- what is predicted ---- */
 
 /* Of those that still run, by their bits. */
@@ -190,19 +206,26 @@ static double find_makespan(const struct world *w, const struct company *c, enum
 	return end;
 }
 
-/* Of two that were both beside the probes: makespans, too, are as theirs were. */
+/* Of two that were both beside the probes: makespans, too, are as theirs were. What each has alone is of the same file as for the others. */
 static void print_by_probes(const struct world *w, const struct company *c)
 {
 	const struct kernel *k[2] = {&w->kernels[c->kernels[0]], &w->kernels[c->kernels[1]]};
+	const double f = (double)c->eighths[0] / REAL_EIGHTHS;
+	uint32_t older, younger, division;
 	struct gsb_encounter b;
+	double alone[2];
 
-	if (!w->profiles || c->n != 2 ||
-	    !profiles_predict(w->profiles, k[0]->name, k[1]->name, c->eighths[0], &b))
+	if (!w->profiles || c->n != 2)
 		return;
-	printf("\t%.6f,%.6f\t%.4f",
-	       b.older * gsb_curve_speed(&k[0]->curve, (double)c->eighths[0] / REAL_EIGHTHS),
-	       b.younger * gsb_curve_speed(&k[1]->curve, (double)c->eighths[1] / REAL_EIGHTHS),
-	       b.makespan);
+	older = gsb_profiles_find(w->profiles, k[0]->name);
+	younger = gsb_profiles_find(w->profiles, k[1]->name);
+	division = gsb_profiles_division(w->profiles, f);
+	if (older == gsb_profiles_n(w->profiles) || younger == gsb_profiles_n(w->profiles) ||
+	    division == gsb_profiles_n_divisions(w->profiles))
+		return;
+	gsb_profiles_predict(w->profiles, older, younger, division, &b, alone);
+	printf("\t%.6f,%.6f\t%.4f", b.older * gsb_curve_speed(&k[0]->curve, f),
+	       b.younger * gsb_curve_speed(&k[1]->curve, 1 - f), b.makespan);
 }
 
 static void print_company(const struct world *w, const struct company *c)
@@ -260,7 +283,8 @@ int tables_predict(char **paths)
 	gsb_interference_init(&w.law, w.arch->name);
 	read_alone(&w, paths[1]);
 	read_demands(&w, paths[2]);
-	w.profiles = paths[3] ? profiles_read(paths[3]) : NULL;
+	if (paths[3])
+		w.profiles = read_profiles(paths[3]);
 	print_demands(&w);
 	printf("# kernels, the oldest first\teighths of an SM\tlaw: speeds\tmakespan\tcurve: "
 	       "speeds\tmakespan\trounds: speeds\tmakespan%s\n",

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "model/gpu/interference.h"
+#include "model/solvers/matching.h"
 #include "real_tables.h"
 #include "tsv.h"
 
@@ -23,7 +24,6 @@
 #define WORST	    10
 #define EQUAL	    1e-9
 #define MATCHED_MAX 16 /* kernels; of more there is no matching */
-#define MATCHES_MAX (1u << MATCHED_MAX)
 
 static const char *const way_names[REAL_WAYS] = {
 	[REAL_LAW] = "law",	  [REAL_CURVE] = "1/curve", [REAL_ROUNDS] = "rounds",
@@ -374,27 +374,22 @@ static bool fill_matching(const struct rows *rows, struct matching *m, enum real
 /* All kernels in pairs, the pairs one after the other, so that what is predicted (or, with @best, what was seen) is least: its time. */
 static double match(const struct matching *m, bool best)
 {
-	static double least[MATCHES_MAX], taken[MATCHES_MAX];
-	const uint32_t all = (1u << m->n) - 1;
+	static double cost[MATCHED_MAX * MATCHED_MAX];
+	uint32_t partner[MATCHED_MAX];
+	double sum = 0;
 
-	for (uint32_t set = 1; set <= all; set++) {
-		uint32_t i = 0;
-
-		least[set] = INFINITY;
-		while (!(set >> i & 1))
-			i++;
-		for (uint32_t j = i + 1; j < m->n; j++) {
+	for (uint32_t i = 0; i < m->n; i++)
+		for (uint32_t j = 0; j < m->n; j++) {
 			const struct choice *c = &m->pairs[i][j];
-			uint32_t rest = set & ~(1u << i) & ~(1u << j);
-			double value = (best ? c->best : c->predicted) + least[rest];
 
-			if (!(set >> j & 1) || value >= least[set] - EQUAL)
-				continue;
-			least[set] = value;
-			taken[set] = (best ? c->best : c->taken) + taken[rest];
+			cost[i * m->n + j] = i == j ? INFINITY : best ? c->best : c->predicted;
 		}
-	}
-	return taken[all];
+	if (gsb_matching_least(m->n, cost, partner))
+		return NAN;
+	for (uint32_t i = 0; i < m->n; i++)
+		if (partner[i] > i)
+			sum += best ? m->pairs[i][partner[i]].best : m->pairs[i][partner[i]].taken;
+	return sum;
 }
 
 /* Per cent by which the matching of a way takes longer than the best one; nan: there is none. */

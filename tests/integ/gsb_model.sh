@@ -192,6 +192,28 @@ the_driver_describes_its_gpu() {
 	expect 1 'has no device 7' "$PWD/tools/gsbrun" --private -- "$model" arch driver:7
 }
 
+# Sixteen kernels beside twelve probes, as they were seen on an H200; which of them are together, and what two gain.
+match_says_who_goes_with_whom() {
+	local seen=$srcdir/doc/results/2026-11-29-model-real-profiles-h200.tsv
+	expect 0 '^probes: 12$' "$model" match "$seen"
+	expect 0 '^one after the other: 16$' "$model" match "$seen"
+	expect 0 '^frontier +arithmetic +0\.250 +1\.160 +0\.866 +1\.078 +1\.856$' "$model" match "$seen"
+	expect 0 '^verdict: run together$' "$model" match "$seen" nearest arithmetic
+	expect 0 '^arithmetic +nearest +0\.750 +0\.997 +0\.004 +4\.191 +0\.477$' "$model" match "$seen" nearest arithmetic
+	expect 0 '^verdict: run one after the other$' "$model" match "$seen" box updates
+	# an odd one is alone
+	expect 0 '"older": "box", "younger": "-", "share_of_older": null' "$model" --json match "$seen" nearest arithmetic box
+	expect 2 "has no kernel 'nix'" "$model" match "$seen" nearest nix
+	expect 2 "'nearest' is named twice" "$model" match "$seen" nearest nearest
+	expect 2 'has no two kernels beside the probes' "$model" match "$seen" nearest
+	head -n 40 "$seen" >"$dir/cut"
+	expect 2 'cut: no kernel was beside all' "$model" match "$dir/cut"
+	printf 'a,b\t1,1\n' >"$dir/bad"
+	expect 2 'bad:1: fewer than 7 fields' "$model" match "$dir/bad"
+	expect 2 'none: No such file' "$model" match "$dir/none"
+	expect 2 'match takes a file of profiles' "$model" match
+}
+
 plot_is_written_whole() {
 	expect 0 '^K ' "$model" -a gtx680 -p "$dir/k.svg" occupancy 'name=K,threads=256,regs=33,blocks=4096'
 	[ "$(grep -c '<circle' "$dir/k.svg")" -eq 64 ] && [ "$(tail -n 1 "$dir/k.svg")" = '</svg>' ] || exit 1
@@ -201,7 +223,7 @@ plot_is_written_whole() {
 for c in pair_gives_the_papers_slowdown tables_are_read_and_planned ptx_gives_registers_as_estimates a_gpu_can_be_a_file a_replay_is_by_the_lines_of_the_file \
 	contention_is_said_of_kernels_that_say_what_they_ask_for claims_say_what_they_cover \
 	fraction_says_hold_or_not what_is_wrong_is_named options_stand_anywhere_and_none_is_ignored \
-	help_and_version_are_everywhere output_that_is_lost_is_an_error json_is_json_whatever_the_names the_driver_describes_its_gpu plot_is_written_whole; do
+	help_and_version_are_everywhere output_that_is_lost_is_an_error json_is_json_whatever_the_names the_driver_describes_its_gpu match_says_who_goes_with_whom plot_is_written_whole; do
 	run_case "$c"
 done
 [ "$failures" -eq 0 ]
