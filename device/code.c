@@ -21,12 +21,12 @@
 #include "ptx/assemble.h"
 #include "ptx/fatbin.h"
 #include "ptx/image.h"
+#include "ptx/layout.h"
 
 /* Codes that are kept although no module holds them, and their bytes: one image may be parsed to 1 GiB. */
 #define UNUSED_MAX	 16
 #define UNUSED_BYTES_MAX ((size_t)64 << 20)
 #define REGS_UNIT	 8
-#define VAR_ALIGN	 16 /* at least: no two variables share a word that a copy may take as one */
 
 struct gsb_code {
 	TAILQ_ENTRY(gsb_code) link;
@@ -308,8 +308,7 @@ int gsb_code_lay_out(const struct gsb_code *code, uint64_t *offset, struct gsb_c
 				 v->name);
 			return -EILSEQ;
 		}
-		offset[i] = gsb_round_up(*at, v->align > VAR_ALIGN ? v->align : VAR_ALIGN);
-		if (gsb_add_overflows(offset[i], v->size_bytes, at))
+		if (gsb_ptx_put_variable(at, v->size_bytes, v->align, &offset[i]))
 			return -ENOMEM;
 	}
 	*out = sizes;

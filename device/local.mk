@@ -20,6 +20,7 @@ libdevice_la_SOURCES = \
 	device/cuda/joint.c device/cuda/joint.h \
 	device/cuda/launch.c device/cuda/launch.h \
 	device/cuda/link.c device/cuda/link.h \
+	device/cuda/managed.c device/cuda/managed.h \
 	device/cuda/memory.c device/cuda/memory.h \
 	device/cuda/module.c device/cuda/module.h \
 	device/cuda/pace.c device/cuda/pace.h \

@@ -5,17 +5,15 @@
  */
 #include "ptx/cubin.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "ptx/bytes.h"
+#include "ptx/elf.h"
 
-#define MACHINE_CUDA	 190
 #define OSABI_CUDA13	 0x41 /* sm in bits 8..15 of e_flags; before that in bits 0..7 */
 #define STO_ENTRY	 0x10
-#define STO_MANAGED	 0x04
 #define SECTION_INFO	 0x70000000u
 #define RESERVED_SHARED	 1024 /* counted in .nv.shared.K from sm_90 on */
 #define RESERVED_FROM_SM 90
@@ -44,72 +42,17 @@ struct info {
 };
 
 struct reader {
-	const uint8_t *bytes;
-	size_t size;
+	struct gsb_elf elf;
 	struct gsb_arena *arena;
-	Elf64_Ehdr eh;
-	Elf64_Shdr symtab, strtab, names;
-	uint32_t n_symbols;
 	struct gsb_cubin_kernel *kernels;
 	uint32_t *kernel_of; /* by section: 1 + the kernel whose code it is */
 	struct gsb_cubin *out;
 };
 
-static bool read_section(const struct reader *r, uint32_t i, Elf64_Shdr *sh)
-{
-	if (i >= r->eh.e_shnum)
-		return false;
-	memcpy(sh, r->bytes + r->eh.e_shoff + (uint64_t)i * sizeof(*sh), sizeof(*sh));
-	return sh->sh_type == SHT_NOBITS || gsb_range_ok(sh->sh_offset, sh->sh_size, r->size);
-}
-
-/* A string of a table, or NULL when it does not end inside it. */
-static const char *string_at(const struct reader *r, const Elf64_Shdr *table, uint64_t at)
-{
-	const char *s = (const char *)r->bytes + table->sh_offset + at;
-
-	if (at >= table->sh_size || !memchr(s, '\0', table->sh_size - at))
-		return NULL;
-	return s;
-}
-
-static bool read_header(struct reader *r)
-{
-	if (r->size < sizeof(r->eh))
-		return false;
-	memcpy(&r->eh, r->bytes, sizeof(r->eh));
-	return !memcmp(r->eh.e_ident, ELFMAG, SELFMAG) && r->eh.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       r->eh.e_ident[EI_DATA] == ELFDATA2LSB && r->eh.e_machine == MACHINE_CUDA &&
-	       r->eh.e_shentsize == sizeof(Elf64_Shdr) &&
-	       gsb_range_ok(r->eh.e_shoff, (uint64_t)r->eh.e_shnum * sizeof(Elf64_Shdr), r->size);
-}
-
-static bool find_tables(struct reader *r)
-{
-	Elf64_Shdr sh;
-
-	if (!read_section(r, r->eh.e_shstrndx, &r->names) || r->names.sh_type != SHT_STRTAB)
-		return false;
-	for (uint32_t i = 0; i < r->eh.e_shnum; i++) {
-		if (!read_section(r, i, &sh))
-			return false;
-		if (sh.sh_type == SHT_SYMTAB)
-			r->symtab = sh;
-	}
-	r->n_symbols = (uint32_t)(r->symtab.sh_size / sizeof(Elf64_Sym));
-	return r->symtab.sh_type == SHT_SYMTAB && read_section(r, r->symtab.sh_link, &r->strtab) &&
-	       r->strtab.sh_type == SHT_STRTAB;
-}
-
-static void read_symbol(const struct reader *r, uint32_t i, Elf64_Sym *sym)
-{
-	memcpy(sym, r->bytes + r->symtab.sh_offset + (uint64_t)i * sizeof(*sym), sizeof(*sym));
-}
-
 static bool is_kernel(const struct reader *r, const Elf64_Sym *sym)
 {
 	return ELF64_ST_TYPE(sym->st_info) == STT_FUNC && sym->st_other & STO_ENTRY &&
-	       sym->st_shndx < r->eh.e_shnum;
+	       sym->st_shndx < r->elf.eh.e_shnum;
 }
 
 /* One kernel for each code section that an entry symbol names first. */
@@ -118,17 +61,17 @@ static int list_kernels(struct reader *r)
 	uint32_t n = 0;
 	Elf64_Sym sym;
 
-	r->kernel_of = gsb_arena_alloc_array(r->arena, r->eh.e_shnum, sizeof(*r->kernel_of));
-	r->kernels = gsb_arena_alloc_array(r->arena, r->eh.e_shnum, sizeof(*r->kernels));
+	r->kernel_of = gsb_arena_alloc_array(r->arena, r->elf.eh.e_shnum, sizeof(*r->kernel_of));
+	r->kernels = gsb_arena_alloc_array(r->arena, r->elf.eh.e_shnum, sizeof(*r->kernels));
 	if (!r->kernel_of || !r->kernels)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < r->n_symbols; i++) {
+	for (uint32_t i = 0; i < r->elf.n_symbols; i++) {
 		const char *name;
 
-		read_symbol(r, i, &sym);
+		gsb_elf_symbol(&r->elf, i, &sym);
 		if (!is_kernel(r, &sym) || r->kernel_of[sym.st_shndx])
 			continue;
-		name = string_at(r, &r->strtab, sym.st_name);
+		name = gsb_elf_name(&r->elf, &sym);
 		if (!name)
 			return -EBADMSG;
 		r->kernels[n].name = gsb_arena_strndup(r->arena, name, strlen(name));
@@ -144,12 +87,12 @@ static int list_kernels(struct reader *r)
 /* A symbol of that name without a section: the driver has it. */
 static bool wants(const struct reader *r, const char *name)
 {
-	for (uint32_t i = 0; i < r->n_symbols; i++) {
+	for (uint32_t i = 0; i < r->elf.n_symbols; i++) {
 		const char *found;
 		Elf64_Sym sym;
 
-		read_symbol(r, i, &sym);
-		found = sym.st_shndx == SHN_UNDEF ? string_at(r, &r->strtab, sym.st_name) : NULL;
+		gsb_elf_symbol(&r->elf, i, &sym);
+		found = sym.st_shndx == SHN_UNDEF ? gsb_elf_name(&r->elf, &sym) : NULL;
 		if (found && !strcmp(found, name))
 			return true;
 	}
@@ -160,9 +103,9 @@ static bool has_managed(const struct reader *r)
 {
 	Elf64_Sym sym;
 
-	for (uint32_t i = 0; i < r->n_symbols; i++) {
-		read_symbol(r, i, &sym);
-		if (ELF64_ST_TYPE(sym.st_info) == STT_OBJECT && sym.st_other & STO_MANAGED)
+	for (uint32_t i = 0; i < r->elf.n_symbols; i++) {
+		gsb_elf_symbol(&r->elf, i, &sym);
+		if (gsb_elf_is_managed(&sym))
 			return true;
 	}
 	return false;
@@ -170,7 +113,7 @@ static bool has_managed(const struct reader *r)
 
 static struct gsb_cubin_kernel *kernel_of_section(const struct reader *r, uint32_t section)
 {
-	if (section >= r->eh.e_shnum || !r->kernel_of[section])
+	if (section >= r->elf.eh.e_shnum || !r->kernel_of[section])
 		return NULL;
 	return &r->kernels[r->kernel_of[section] - 1];
 }
@@ -179,9 +122,9 @@ static struct gsb_cubin_kernel *kernel_of_symbol(const struct reader *r, uint32_
 {
 	Elf64_Sym sym;
 
-	if (symbol >= r->n_symbols)
+	if (symbol >= r->elf.n_symbols)
 		return NULL;
-	read_symbol(r, symbol, &sym);
+	gsb_elf_symbol(&r->elf, symbol, &sym);
 	return kernel_of_section(r, sym.st_shndx);
 }
 
@@ -272,7 +215,7 @@ static void module_info(const struct reader *r, const struct info *info)
 static int read_info(struct reader *r, const Elf64_Shdr *sh)
 {
 	struct gsb_cubin_kernel *k = kernel_of_section(r, sh->sh_info);
-	const uint8_t *p = r->bytes + sh->sh_offset;
+	const uint8_t *p = r->elf.bytes + sh->sh_offset;
 	struct info info;
 	uint64_t at = 0;
 	bool ok;
@@ -299,9 +242,9 @@ static int read_one_section(struct reader *r, uint32_t i)
 	Elf64_Shdr sh;
 	uint64_t bytes;
 
-	if (!read_section(r, i, &sh))
+	if (!gsb_elf_section(&r->elf, i, &sh))
 		return -EBADMSG;
-	name = string_at(r, &r->names, sh.sh_name);
+	name = gsb_elf_string(&r->elf, &r->elf.names, sh.sh_name);
 	if (!name)
 		return -EBADMSG;
 	if (sh.sh_type == SECTION_INFO && begins_with(name, ".nv.info"))
@@ -326,17 +269,17 @@ static int read_one_section(struct reader *r, uint32_t i)
 int gsb_cubin_read(const void *bytes, size_t size, struct gsb_arena *arena, struct gsb_cubin *out)
 {
 	struct gsb_cubin cubin = {0};
-	struct reader r = {.bytes = bytes, .size = size, .arena = arena, .out = &cubin};
+	struct reader r = {.arena = arena, .out = &cubin};
 	int err;
 
-	if (!read_header(&r) || !find_tables(&r))
+	if (!gsb_elf_open(bytes, size, &r.elf))
 		return -EBADMSG;
-	cubin.sm = r.eh.e_ident[EI_OSABI] == OSABI_CUDA13 ? r.eh.e_flags >> 8 & 0xff
-							  : r.eh.e_flags & 0xff;
+	cubin.sm = r.elf.eh.e_ident[EI_OSABI] == OSABI_CUDA13 ? r.elf.eh.e_flags >> 8 & 0xff
+							      : r.elf.eh.e_flags & 0xff;
 	cubin.prints = wants(&r, "vprintf");
 	cubin.has_managed = has_managed(&r);
 	err = list_kernels(&r);
-	for (uint32_t i = 0; i < r.eh.e_shnum && !err; i++)
+	for (uint32_t i = 0; i < r.elf.eh.e_shnum && !err; i++)
 		err = read_one_section(&r, i);
 	if (err)
 		return err;

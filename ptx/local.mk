@@ -5,6 +5,7 @@ libimage_la_SOURCES = ptx/image.c ptx/image.h ptx/texts.c ptx/texts.h ptx/bytes.
 libptx_la_SOURCES = \
 	ptx/ops.c ptx/ops.h ptx/ops.def ptx/words.def \
 	ptx/fit.c ptx/fit.h \
+	ptx/layout.h \
 	ptx/lex.c ptx/lex.h \
 	ptx/names.c ptx/names.h \
 	ptx/parse.h ptx/parser.c ptx/module.c ptx/units.c ptx/vars.c ptx/consts.c ptx/body.c ptx/insn.c ptx/check.c \
@@ -18,6 +19,7 @@ libptx_la_SOURCES = \
 	ptx/redirect.c ptx/redirect.h \
 	ptx/fatbin.c ptx/fatbin.h \
 	ptx/cubin.c ptx/cubin.h \
+	ptx/elf.c ptx/elf.h \
 	ptx/program.c ptx/program.h \
 	ptx/unit.c ptx/unit.h \
 	ptx/ptx.h
@@ -75,6 +77,11 @@ check_PROGRAMS += tests/unit/test_ptx_image
 tests_unit_test_ptx_image_SOURCES = tests/unit/test_ptx_image.c tests/unit/ptx_text.h
 tests_unit_test_ptx_image_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ZSTD_CFLAGS) $(LZ4_CFLAGS)
 tests_unit_test_ptx_image_LDADD = libptx.la $(CMOCKA_LIBS) $(ZSTD_LIBS) $(LZ4_LIBS)
+
+check_PROGRAMS += tests/unit/test_ptx_managed
+tests_unit_test_ptx_managed_SOURCES = tests/unit/test_ptx_managed.c tests/unit/cubin.h
+tests_unit_test_ptx_managed_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ptx_managed_LDADD = libptx.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_ptx_program
 tests_unit_test_ptx_program_SOURCES = tests/unit/test_ptx_program.c tests/unit/fatbin.h

@@ -4,6 +4,7 @@
  *   driver   the driver's functions, one list        info     what the device says of itself
  *   memory   spaces: windows, allocations, zeroing   host     pinned memory and shared buffers
  *   module   images, kernels, variables              queue    streams, commands, completions
+ *   link     PTX to a cubin                          managed  variables where the program has pinned memory
  *   pages    memory by its handle, counted           backing  the same without addresses
  *   partition  streams on a part of the SMs                   tensor   tensor maps
  *   helper   threads for what may wait

@@ -114,16 +114,6 @@ static int pick(const void *image, size_t size, uint32_t cc, bool as_it_is, stru
 	return -EBADMSG;
 }
 
-/* The driver would put them where this process and the device see them, which the program does not. */
-static int refuse_managed(char *log, size_t log_size)
-{
-	snprintf(
-		log, log_size,
-		"it has __managed__ variables, which a real GPU does not carry here: use cudaMallocManaged, "
-		"or a __device__ pointer to what that gives");
-	return -ENOTSUP;
-}
-
 static int check_cubin(const void *bytes, size_t size, struct cuda_code *out, char *log,
 		       size_t log_size)
 {
@@ -141,7 +131,8 @@ static int check_cubin(const void *bytes, size_t size, struct cuda_code *out, ch
 		err = -EBADMSG;
 	if (err == -EBADMSG)
 		snprintf(log, log_size, "the cubin is cut off or damaged");
-	return !err && cubin.has_managed ? refuse_managed(log, log_size) : err;
+	out->has_managed = !err && cubin.has_managed;
+	return err;
 }
 
 /* ---- variables ---- */
@@ -247,8 +238,7 @@ static int check_code(const void *code, size_t len, struct cuda_code *out, char 
 		      size_t log_size)
 {
 	switch (gsb_image_kind(code, len)) {
-	case GSB_IMAGE_PTX:
-		return gsb_ptx_has_managed(code, len) ? refuse_managed(log, log_size) : 0;
+	case GSB_IMAGE_PTX: out->has_managed = gsb_ptx_has_managed(code, len); return 0;
 	case GSB_IMAGE_ELF: return check_cubin(code, len, out, log, log_size);
 	default: break;
 	}

@@ -28,6 +28,7 @@ struct cuda_code {
 	void *bytes;	       /* a copy, unpacked, with a NUL behind it */
 	size_t len;	       /* without that */
 	bool prints;	       /* into the ring of its space */
+	bool has_managed;      /* or, of PTX, may have; not for the driver as it is (managed.h) */
 	bool has_no_variables; /* as far as its PTX shows; false: it may have some */
 	uint64_t variable_bytes;
 	char *variables; /* their names, one behind another, each ended by a NUL, and an empty one; NULL: not known */
@@ -41,8 +42,8 @@ struct cuda_code {
  * @as_it_is: what its kernels print goes the driver's way
  * @out: for cuda_code_finish()
  *
- * Return: 0, -EBADMSG (damaged), -ENOEXEC (nothing for this GPU), -EILSEQ (PTX with a variable that is nowhere defined), -ENOTSUP
- *         (managed variables); @log says why; -ENOMEM.
+ * Return: 0, -EBADMSG (damaged), -ENOEXEC (nothing for this GPU), -EILSEQ (PTX with a variable that is nowhere defined); @log says
+ *         why; -ENOMEM.
  */
 int cuda_code_read(const void *image, size_t size, uint32_t cc, bool as_it_is,
 		   struct cuda_code *out, char *log, size_t log_size);

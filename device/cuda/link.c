@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "ptx/image.h"
 #include "ptx/ptx.h"
 
 /* One module of the text. The driver wants a NUL behind it, and counts that. */
@@ -38,22 +37,21 @@ static CUresult add_all(struct cuda_device *dev, CUlinkState state, const char *
 }
 
 /* What the linker has made is its own, and goes with it. */
-static CUresult complete(struct cuda_device *dev, CUlinkState state, void **cubin)
+static CUresult complete(struct cuda_device *dev, CUlinkState state, void **cubin, size_t *size)
 {
 	void *made;
-	size_t size;
-	CUresult result = dev->cu.cuLinkComplete(state, &made, &size);
+	CUresult result = dev->cu.cuLinkComplete(state, &made, size);
 
 	if (result)
 		return result;
-	*cubin = malloc(size);
+	*cubin = malloc(*size);
 	if (!*cubin)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	memcpy(*cubin, made, size);
+	memcpy(*cubin, made, *size);
 	return CUDA_SUCCESS;
 }
 
-CUresult cuda_link(struct cuda_device *dev, const char *code, void **cubin, char *log,
+CUresult cuda_link(struct cuda_device *dev, const char *text, void **cubin, size_t *size, char *log,
 		   size_t log_size)
 {
 	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -61,15 +59,12 @@ CUresult cuda_link(struct cuda_device *dev, const char *code, void **cubin, char
 	CUlinkState state;
 	CUresult result;
 
-	*cubin = NULL;
-	if (gsb_image_kind(code, 4) == GSB_IMAGE_ELF || !gsb_ptx_next_unit(code, strlen(code)))
-		return CUDA_SUCCESS;
 	result = dev->cu.cuLinkCreate_v2(GSB_ARRAY_LEN(options), options, values, &state);
 	if (result)
 		return result;
-	result = add_all(dev, state, code);
+	result = add_all(dev, state, text);
 	if (!result)
-		result = complete(dev, state, cubin);
+		result = complete(dev, state, cubin, size);
 	dev->cu.cuLinkDestroy(state);
 	return result;
 }

@@ -1,5 +1,6 @@
 /*
- * link.h - several PTX texts, one behind the other, as the driver takes them: linked by its own linker to a cubin.
+ * link.h - PTX as the driver does not take it as it is: several texts, one behind the other, and what has managed variables. Its own
+ * linker makes a cubin of it.
  */
 #ifndef GSB_DEVICE_CUDA_LINK_H
 #define GSB_DEVICE_CUDA_LINK_H
@@ -7,14 +8,14 @@
 #include "device/cuda/device.h"
 
 /*
- * cuda_link() - link text that is several modules (ptx/texts.h)
- * @code:  a cubin, or PTX; with a NUL behind it
- * @cubin: for the caller to free; NULL: there is nothing to link, and the driver takes code as it is
+ * cuda_link() - make a cubin of PTX
+ * @text:  of one module or several (ptx/texts.h); with a NUL behind it
+ * @cubin: for the caller to free
  *
  * Context: the loader. The driver's linker keeps nobody's launches.
  * Return:  what the driver says, which @log explains where it can; CUDA_ERROR_OUT_OF_MEMORY.
  */
-CUresult cuda_link(struct cuda_device *dev, const char *code, void **cubin, char *log,
+CUresult cuda_link(struct cuda_device *dev, const char *text, void **cubin, size_t *size, char *log,
 		   size_t log_size);
 
 #endif

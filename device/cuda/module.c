@@ -7,7 +7,8 @@
  *
  * A load whose PTX shows that it has no variables has nothing that could tell it from another load of the same bytes:
  * those share one library, which is kept for a while when the last is gone. One whose variables are known is kept, too, for who loads
- * the same after it (variables.h). Others have a library each.
+ * the same after it (variables.h). Others have a library each; that of an image with managed variables is made when it is known where these
+ * lie (managed.h).
  */
 #include "device/cuda/module.h"
 
@@ -23,10 +24,13 @@
 #include "device/cuda/chain.h"
 #include "device/cuda/image.h"
 #include "device/cuda/link.h"
+#include "device/cuda/managed.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/print.h"
 #include "device/cuda/queue.h"
 #include "device/cuda/variables.h"
+#include "ptx/image.h"
+#include "ptx/ptx.h"
 
 #define UNUSED_MAX	 16
 #define UNUSED_BYTES_MAX ((size_t)64 << 20)
@@ -45,7 +49,8 @@ struct cuda_image {
 	struct cuda_variables *
 		variables; /* as they were; shared: one user at a time. NULL: it has none, or they are not known */
 	struct cuda_bounds bounds;
-	CUlibrary library;
+	struct cuda_managed *managed; /* NULL: it has none */
+	CUlibrary library; /* NULL: its variables are not placed yet, or it could not be loaded */
 	CUkernel *kernels;
 	unsigned n_kernels;
 };
@@ -64,6 +69,7 @@ struct gsb_module {
 static void free_image(struct cuda_image *i)
 {
 	cuda_variables_free(i->variables);
+	cuda_managed_free(i->managed);
 	cuda_bounds_free(&i->bounds);
 	free(i->bytes);
 	free(i->kernels);
@@ -81,6 +87,10 @@ static void run_unload(struct cuda_job *job)
 
 static void destroy_image(struct cuda_image *i)
 {
+	if (!i->library) {
+		free_image(i);
+		return;
+	}
 	cuda_chain_forget(i->dev);
 	i->unload.run = run_unload;
 	i->unload.bytes = i->size;
@@ -124,29 +134,52 @@ static int list_kernels(struct cuda_image *i)
 	return 0;
 }
 
+/* What the driver says of code, if it says nothing itself. */
+static int refused(struct cuda_device *dev, CUresult result, char *log, size_t log_size)
+{
+	log[log_size - 1] = 0;
+	check_health(dev, result);
+	if (!log[0])
+		snprintf(log, log_size, "the driver does not load the image: %s",
+			 cuda_name(result));
+	return image_error(result);
+}
+
+/* PTX that the driver does not take as it is becomes a cubin. */
+static int link_code(struct cuda_device *dev, struct cuda_code *code, char *log, size_t log_size)
+{
+	CUresult result;
+	void *cubin = NULL;
+
+	if (gsb_image_kind(code->bytes, code->len) == GSB_IMAGE_ELF ||
+	    (!code->has_managed && !gsb_ptx_next_unit(code->bytes, strlen(code->bytes))))
+		return 0;
+	log[0] = 0;
+	result = cuda_link(dev, code->bytes, &cubin, &code->len, log, log_size);
+	if (result)
+		return refused(dev, result, log, log_size);
+	free(code->bytes);
+	code->bytes = cubin;
+	return 0;
+}
+
+/* Until the module is there the driver may read the options, and what they point to. */
 static int load_library(struct cuda_image *i, const void *code, char *log, size_t log_size)
 {
-	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-	void *values[] = {log, (void *)(uintptr_t)log_size};
+	CUjit_option options[2 + CUDA_MANAGED_OPTIONS] = {CU_JIT_ERROR_LOG_BUFFER,
+							  CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[2 + CUDA_MANAGED_OPTIONS] = {log, (void *)(uintptr_t)log_size};
 	const struct cuda_driver *cu = &i->dev->cu;
+	unsigned n = 2;
 	CUmodule module;
 	CUresult result;
-	void *cubin;
 
 	log[0] = 0;
-	result = cuda_link(i->dev, code, &cubin, log, log_size);
-	if (!result)
-		result = cu->cuLibraryLoadData(&i->library, cubin ? cubin : code, options, values,
-					       GSB_ARRAY_LEN(options), NULL, NULL, 0);
-	free(cubin);
-	log[log_size - 1] = 0;
-	if (result) {
-		check_health(i->dev, result);
-		if (!log[0])
-			snprintf(log, log_size, "the driver does not load the image: %s",
-				 cuda_name(result));
-		return image_error(result);
-	}
+	if (i->managed)
+		n += cuda_managed_options(i->managed, options + n, values + n);
+	result = cu->cuLibraryLoadData(&i->library, code, options, values, n, NULL, NULL, 0);
+	if (result)
+		return refused(i->dev, result, log, log_size);
 	cuda_wait_for_running(i->dev);
 	result = cu->cuLibraryGetModule(&module, i->library);
 	if (!result)
@@ -156,24 +189,24 @@ static int load_library(struct cuda_image *i, const void *code, char *log, size_
 	return image_error(result);
 }
 
-static int make_image(struct cuda_device *dev, const void *code, struct cuda_image **out, char *log,
-		      size_t log_size)
+/* One with managed variables waits for its place. */
+static int make_image(struct cuda_device *dev, struct cuda_code *code, struct cuda_image **out,
+		      char *log, size_t log_size)
 {
 	struct cuda_image *i = calloc(1, sizeof(*i));
-	int err;
+	int err = i ? link_code(dev, code, log, log_size) : -ENOMEM;
 
 	if (!i)
-		return -ENOMEM;
+		return err;
 	i->dev = dev;
-	err = load_library(i, code, log, log_size);
-	if (!err) {
+	if (!err && code->has_managed)
+		err = cuda_managed_take(code, &i->managed, log, log_size);
+	if (!err && !i->managed)
+		err = load_library(i, code->bytes, log, log_size);
+	if (!err)
 		*out = i;
-		return 0;
-	}
-	if (i->library)
-		destroy_image(i);
 	else
-		free_image(i);
+		destroy_image(i);
 	return err;
 }
 
@@ -292,7 +325,7 @@ static int save_variables(struct cuda_image *i, const struct cuda_code *code, ch
 {
 	CUresult result;
 
-	if (!code->variables)
+	if (!code->variables || i->managed)
 		return 0;
 	result = cuda_variables_save(i->dev, i->library, code->variables, code->variable_bytes,
 				     &i->variables);
@@ -313,7 +346,7 @@ static int make_once(struct cuda_device *dev, const void *bytes, size_t size, bo
 
 	if (err)
 		return err;
-	err = make_image(dev, code->bytes, out, log, log_size);
+	err = make_image(dev, code, out, log, log_size);
 	if (err)
 		cuda_code_finish(code);
 	return err;
@@ -363,19 +396,19 @@ static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
 	} else {
 		if (code.has_no_variables || (*out)->variables)
 			share(*out, hash, bytes, size);
-		(*out)->size = size;
+		(*out)->size =
+			size + ((*out)->managed ? cuda_managed_host_bytes((*out)->managed) : 0);
 	}
 	cuda_code_finish(&code);
 	return err;
 }
 
+/* Once it is loaded. */
 static int attach(struct gsb_module *m, char *log, size_t log_size)
 {
-	int err = cuda_print_attach(m->space, m->image->library, log, log_size);
-
-	if (err)
-		put_image(m->image);
-	return err;
+	return m->image->prints && m->image->library
+		       ? cuda_print_attach(m->space, m->image->library, log, log_size)
+		       : 0;
 }
 
 int cuda_module_load(struct gsb_space *space, const void *image, size_t size,
@@ -390,8 +423,11 @@ int cuda_module_load(struct gsb_space *space, const void *image, size_t size,
 	m->space = space;
 	dev->cu.cuCtxSetCurrent(dev->ctx);
 	err = get_image(dev, image, size, &m->image, log, log_size);
-	if (!err && m->image->prints)
+	if (!err) {
 		err = attach(m, log, log_size);
+		if (err)
+			put_image(m->image);
+	}
 	if (err) {
 		free(m);
 		return err;
@@ -401,6 +437,41 @@ int cuda_module_load(struct gsb_space *space, const void *image, size_t size,
 	pthread_mutex_unlock(&dev->code_lock);
 	*out = m;
 	return 0;
+}
+
+uint64_t cuda_module_managed(struct gsb_module *m)
+{
+	return m->image->managed ? cuda_managed_bytes(m->image->managed) : 0;
+}
+
+static int load_placed(struct gsb_module *m, const void *cubin, bool initialise, char *log,
+		       size_t log_size)
+{
+	struct cuda_image *i = m->image;
+	int err = load_library(i, cubin, log, log_size);
+
+	if (!err && initialise)
+		err = cuda_managed_initialise(i->managed, i->dev, i->library, log, log_size);
+	return err ? err : attach(m, log, log_size);
+}
+
+/* What is wrong with the image was said when it came: the program is told no more than the code, and the log why. */
+int cuda_module_place(struct gsb_module *m, uint64_t addr, bool initialise)
+{
+	struct cuda_image *i = m->image;
+	const void *cubin = i->managed ? cuda_managed_place(i->managed, addr) : NULL;
+	char log[1024];
+	int err;
+
+	if (!cubin)
+		return -EINVAL;
+	i->dev->cu.cuCtxSetCurrent(i->dev->ctx);
+	err = load_placed(m, cubin, initialise, log, sizeof(log));
+	cuda_managed_placed(i->managed, !err);
+	if (err)
+		gsb_log(GSB_LOG_WARN, "cuda", "a module with managed variables is not loaded: %s",
+			log);
+	return err;
 }
 
 void cuda_module_unload(struct gsb_module *m)
@@ -464,8 +535,10 @@ int cuda_global_get(struct gsb_module *m, const char *name, uint64_t *addr, uint
 	CUresult result;
 	int err;
 
-	if (m->image->prints && cuda_print_is_ring(name))
+	if (!m->image->library || (m->image->prints && cuda_print_is_ring(name)))
 		return -ENOENT;
+	if (cuda_managed_find(m->image->managed, name, addr, size))
+		return 0;
 	result = dev->cu.cuLibraryGetGlobal(&at, &bytes, m->image->library, name);
 	check_health(dev, result);
 	if (result || !bytes)
@@ -532,6 +605,8 @@ int cuda_function_get(struct gsb_module *m, const char *name, struct gsb_functio
 	CUresult result;
 	int err;
 
+	if (!m->image->library)
+		return -ENOENT;
 	dev->cu.cuCtxSetCurrent(dev->ctx);
 	result = dev->cu.cuLibraryGetKernel(&kernel, m->image->library, name);
 	check_health(dev, result);

@@ -33,6 +33,8 @@ int cuda_module_load(struct gsb_space *space, const void *image, size_t size,
 void cuda_module_unload(struct gsb_module *module);
 uint64_t cuda_module_bytes(struct gsb_module *module);
 uint64_t cuda_module_cost(struct gsb_module *module);
+uint64_t cuda_module_managed(struct gsb_module *module);
+int cuda_module_place(struct gsb_module *module, uint64_t addr, bool initialise);
 int cuda_function_get(struct gsb_module *module, const char *name, struct gsb_function **out,
 		      struct gsb_function_info *info);
 int cuda_global_get(struct gsb_module *module, const char *name, uint64_t *addr, uint64_t *size);

@@ -14,6 +14,11 @@ struct fake_kernel {
 
 struct fake_library {
 	struct gsb_module *module;
+	const char *
+		cubin; /* managed variables: who loads keeps it, and these, until they are in the context; else NULL */
+	char **names;
+	void **addrs;
+	unsigned n_names;
 	struct fake_kernel **kernels;
 	unsigned n_kernels;
 };

@@ -3,6 +3,7 @@
  *
  * An image is a module of the emulated device; a CUkernel is also the CUfunction of it, as with NVIDIA's runtime.
  */
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +11,11 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "ptx/image.h"
+#include "device/emu/module.h"
 #include "ptx/ptx.h"
 #include "ptx/texts.h"
 #include "tests/fake/code.h"
+#include "tests/fake/cubin.h"
 #include "tests/fake/state.h"
 
 /* ---- devices and contexts ---- */
@@ -211,17 +213,82 @@ static CUresult add_kernel(struct fake_library *l, const char *name)
 		fake.device->ops->function_get(l->module, name, &k->function, &k->info));
 }
 
-static CUresult load(struct fake_library *l, const char *code, char *log, size_t log_size)
+static CUresult list_kernels(struct fake_library *l)
 {
 	const struct gsb_device_ops *ops = fake.device->ops;
-	CUresult result;
+	CUresult result = CUDA_SUCCESS;
 	const char *name;
 
-	result = error_of_image(
-		ops->module_load(fake.space, code, strlen(code), &l->module, log, log_size));
 	for (unsigned i = 0; !result && !ops->function_name(l->module, i, &name); i++)
 		result = add_kernel(l, name);
 	return result;
+}
+
+static bool has_managed(const struct fake_library *l)
+{
+	return fake.device->ops->module_managed(l->module);
+}
+
+/* Managed variables that are left to the driver are this process's, and the program does not see them: no test passes by that. */
+static void check_managed(const struct fake_library *l, const char *cubin)
+{
+	const struct gsb_ptx_module *ptx = gsb_code_module(l->module->code);
+
+	for (uint32_t i = 0; i < ptx->n_vars; i++) {
+		if (!ptx->vars[i]->managed ||
+		    (cubin && fake_cubin_has(cubin, ptx->vars[i]->name, false)))
+			continue;
+		fprintf(stderr, "fake driver: managed variable %s is left to the driver\n",
+			ptx->vars[i]->name);
+		abort();
+	}
+}
+
+static CUresult load(struct fake_library *l, const char *text, const char *cubin, char *log,
+		     size_t log_size)
+{
+	CUresult result = error_of_image(fake.device->ops->module_load(
+		fake.space, text, strlen(text), &l->module, log, log_size));
+
+	if (result)
+		return result;
+	if (!has_managed(l))
+		return list_kernels(l);
+	check_managed(l, cubin);
+	l->cubin = cubin;
+	return CUDA_SUCCESS;
+}
+
+static const void *address_of(const struct fake_library *l, const char *name)
+{
+	for (unsigned i = 0; i < l->n_names; i++)
+		if (!strcmp(l->names[i], name))
+			return l->addrs[i];
+	return NULL;
+}
+
+/* What the cubin leaves undefined gets the addresses that came with it: the interpreter has a place for all, which is split here. */
+static CUresult place(struct fake_library *l)
+{
+	const struct gsb_ptx_module *ptx = gsb_code_module(l->module->code);
+
+	if (!l->cubin)
+		return CUDA_SUCCESS;
+	if (memcmp(l->cubin, ELFMAG, SELFMAG))
+		return CUDA_ERROR_NOT_FOUND; /* it is there no more */
+	for (uint32_t i = 0; i < ptx->n_vars; i++) {
+		const void *addr;
+
+		if (!ptx->vars[i]->managed)
+			continue;
+		addr = address_of(l, ptx->vars[i]->name);
+		if (!addr || !fake_cubin_has(l->cubin, ptx->vars[i]->name, false))
+			return CUDA_ERROR_NOT_FOUND;
+		l->module->var_addr[i] = fake_handle(addr);
+	}
+	l->cubin = NULL;
+	fake.device->ops->module_place(l->module, 0, false);
+	return list_kernels(l);
 }
 
 static void *jit_value(CUjit_option wanted, const CUjit_option *options, void **values, unsigned n)
@@ -232,21 +299,28 @@ static void *jit_value(CUjit_option wanted, const CUjit_option *options, void **
 	return NULL;
 }
 
-/* What the linker makes is text as well, which says so. */
-static const char linked[] = "//linked\n";
-
 struct CUlinkState_st {
 	struct gsb_ptx_texts texts;
+	char *log; /* who links keeps it until it is done */
+	size_t log_size;
+	void *cubin;
 };
+
+static char no_log[256];
 
 CUresult cuLinkCreate_v2(unsigned n, CUjit_option *options, void **values, CUlinkState *state)
 {
 	CUresult result = fake_enter(__func__);
+	char *log;
 
 	if (result)
 		return result;
+	log = jit_value(CU_JIT_ERROR_LOG_BUFFER, options, values, n);
 	*state = calloc(1, sizeof(**state));
-	gsb_ptx_texts_add(&(*state)->texts, linked, sizeof(linked));
+	(*state)->log = log ? log : no_log;
+	(*state)->log_size = log ? (size_t)(uintptr_t)jit_value(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+								options, values, n)
+				 : sizeof(no_log);
 	fake_add(FAKE_LINK, fake_handle(*state), 0);
 	return fake_leave(CUDA_SUCCESS);
 }
@@ -273,9 +347,10 @@ CUresult cuLinkComplete(CUlinkState state, void **cubin, size_t *size)
 
 	if (result)
 		return result;
-	*cubin = state->texts.text;
-	*size = state->texts.n + 1;
-	return fake_leave(CUDA_SUCCESS);
+	state->cubin = fake_cubin_make(state->texts.text, state->texts.n, size, state->log,
+				       state->log_size);
+	*cubin = state->cubin;
+	return fake_leave(state->cubin ? CUDA_SUCCESS : CUDA_ERROR_INVALID_PTX);
 }
 
 CUresult cuLinkDestroy(CUlinkState state)
@@ -286,6 +361,7 @@ CUresult cuLinkDestroy(CUlinkState state)
 	result = fake_remove(FAKE_LINK, fake_handle(state));
 	if (!result) {
 		gsb_ptx_texts_finish(&state->texts);
+		free(state->cubin);
 		free(state);
 	}
 	return fake_leave_anyway(__func__, result);
@@ -296,19 +372,26 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
 			   void **values, unsigned n_options)
 {
 	CUresult result = fake_enter(__func__);
-	char *log = jit_value(CU_JIT_ERROR_LOG_BUFFER, jit_options, jit_values, n_jit), none[256];
+	char *log = jit_value(CU_JIT_ERROR_LOG_BUFFER, jit_options, jit_values, n_jit);
 	size_t size = (size_t)(uintptr_t)jit_value(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, jit_options,
 						   jit_values, n_jit);
+	bool is_cubin = !memcmp(code, ELFMAG, SELFMAG);
+	const char *text = is_cubin ? fake_cubin_text(code) : code;
 	struct fake_library *l;
 
 	if (result)
 		return result;
-	if (gsb_image_kind(code, 4) == GSB_IMAGE_ELF)
+	if (!text)
 		return fake_leave(CUDA_ERROR_NO_BINARY_FOR_GPU); /* the interpreter reads PTX */
-	if (strncmp(code, linked, strlen(linked)) && gsb_ptx_next_unit(code, strlen(code)))
+	if (!is_cubin && gsb_ptx_next_unit(text, strlen(text)))
 		return fake_leave(CUDA_ERROR_INVALID_PTX); /* several modules, linked by nobody */
 	l = calloc(1, sizeof(*l));
-	result = load(l, code, log ? log : none, log ? size : sizeof(none));
+	l->names = jit_value(CU_JIT_GLOBAL_SYMBOL_NAMES, jit_options, jit_values, n_jit);
+	l->addrs = jit_value(CU_JIT_GLOBAL_SYMBOL_ADDRESSES, jit_options, jit_values, n_jit);
+	l->n_names = (unsigned)(uintptr_t)jit_value(CU_JIT_GLOBAL_SYMBOL_COUNT, jit_options,
+						    jit_values, n_jit);
+	result = load(l, text, is_cubin ? code : NULL, log ? log : no_log,
+		      log ? size : sizeof(no_log));
 	if (result) {
 		free_library(l);
 		return fake_leave(result);
@@ -348,7 +431,7 @@ CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
 	fake_wait_for_kernels();
 	*module = (CUmodule)library;
-	return fake_leave(fake.lost);
+	return fake_leave(fake.lost ? fake.lost : place((struct fake_library *)library));
 }
 
 static CUresult get_kernel(CUkernel *kernel, const struct fake_library *l, const char *name)
@@ -396,10 +479,14 @@ CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary libr
 static CUresult get_global(CUdeviceptr *addr, size_t *size, const struct fake_library *l,
 			   const char *name)
 {
+	const struct gsb_ptx_var *v;
 	uint64_t at, bytes;
 
 	if (!l)
 		return CUDA_ERROR_INVALID_HANDLE;
+	v = gsb_ptx_find_var(gsb_code_module(l->module->code), name);
+	if (v && v->managed)
+		return CUDA_ERROR_INVALID_VALUE; /* the driver knows no more than where it is */
 	if (fake.device->ops->global_get(l->module, name, &at, &bytes))
 		return CUDA_ERROR_NOT_FOUND;
 	*addr = at;

@@ -1,7 +1,7 @@
 # tests/fake: a libcuda.so.1 for tests of device/cuda without a GPU. Never installed.
 check_LTLIBRARIES += libfakecuda.la
 libfakecuda_la_SOURCES = tests/fake/fake.h tests/fake/state.c tests/fake/state.h tests/fake/code.h \
-	tests/fake/array.c tests/fake/device.c tests/fake/green.c tests/fake/memory.c \
+	tests/fake/array.c tests/fake/cubin.c tests/fake/cubin.h tests/unit/cubin.h tests/fake/device.c tests/fake/green.c tests/fake/memory.c \
 	tests/fake/tensor.c tests/fake/work.c
 check_DATA += tests/fake/libcuda.so
 tests/fake/libcuda.so: libfakecuda.la libdevice.la

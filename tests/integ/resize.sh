@@ -11,7 +11,7 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 . "$srcdir/tests/integ/real.sh"
 
 forms="slice_2 slice_8 slice_32 persistent_1 persistent_0 persistent_132 persistent_16_3 persistent_264_1 reshape_64 reshape_256 hint count"
-programs="arrays callbacks cooperative device graphs managed launch_ex linked linked_ptx occupancy overlap parts pools reduce rects streams surfaces symbols textures threads volumes"
+programs="arrays callbacks cooperative device graphs managed managed_variables launch_ex linked linked_ptx occupancy overlap parts pools reduce rects streams surfaces symbols textures threads volumes"
 
 # start_resizing FORM [LINE...]: a broker that makes all launches so, if they admit it.
 start_resizing() {
@@ -225,6 +225,19 @@ resize_is_not_seen() {
 	done
 }
 
+# Originals and variants have one place for them, through a driver, too.
+managed_variables_through_a_driver_are_those_of_the_original() {
+	local form
+	for form in slice_8 persistent_132 count; do
+		real_device=cuda:0 GSB_REAL_LIBCUDA="$build/tests/fake/libcuda.so" start_resizing "$form"
+		LD_LIBRARY_PATH="$build/cudart/lib" run_program "$form" "$build/tests/runtime/managed_variables"
+		await_no_tenants
+		[ "$(n_resized)" -gt 0 ] || fail "nothing was resized"
+		end_broker
+		rm "$dir/ready"
+	done
+}
+
 run_case resize_off_resizes_nothing
 run_case resize_denied_resizes_nothing
 run_case resize_cuts_what_comes_again
@@ -238,6 +251,11 @@ for form in slice_8 persistent_132 hint; do
 		skip_case "faults_of_${form}_name_the_original"
 	fi
 done
+if [ -x "$build/tests/runtime/static" ]; then
+	run_case managed_variables_through_a_driver_are_those_of_the_original
+else
+	skip_case managed_variables_through_a_driver_are_those_of_the_original
+fi
 if [ -x "$build/tests/gpu/resize" ]; then
 	run_case gpu_program_agrees
 else

@@ -55,12 +55,15 @@ runtime_managed_variables_of_two_programs() {
 	end_broker
 }
 
-# A real GPU's driver gets none of it, and the program is told what to do instead.
-runtime_managed_variables_through_a_driver_are_refused() {
-	status_of env ASAN_OPTIONS="$tenant_asan" GSB_REAL_LIBCUDA="$build/tests/fake/libcuda.so" \
-		LD_LIBRARY_PATH="$build/cudart/lib" "$build/tools/gsbrun" --device cuda:0 -- "$build/tests/runtime/managed_linked"
-	expect_match "$output" 'it has __managed__ variables, .* use cudaMallocManaged'
-	[ "$status" -ne 0 ] || fail "it ran"
+# Through a driver, which gets none of them: they lie where the program sees them, at the same addresses.
+runtime_managed_variables_through_a_driver() {
+	local name
+	for name in managed_variables managed_linked; do
+		status_of env ASAN_OPTIONS="$tenant_asan" GSB_REAL_LIBCUDA="$build/tests/fake/libcuda.so" \
+			LD_LIBRARY_PATH="$build/cudart/lib" "$build/tools/gsbrun" --device cuda:0 -- "$build/tests/runtime/$name"
+		expect_equal "$output" ''
+		expect_equal "$status" 0
+	done
 }
 
 printed() {
@@ -143,7 +146,7 @@ runtime_of_each_version_by_its_interface() {
 if [ -x "$build/tests/integ/rt" ]; then
 	run_case runtime_of_each_version_by_its_interface
 fi
-names=$(for name in $programs errors processes managed_variables_of_two_programs managed_variables_through_a_driver_are_refused print print_through_a_driver print_before_a_fault_of_a_driver; do echo "runtime_$name"; done)
+names=$(for name in $programs errors processes managed_variables_of_two_programs managed_variables_through_a_driver print print_through_a_driver print_before_a_fault_of_a_driver; do echo "runtime_$name"; done)
 for name in $names runtime_inside_a_program_is_refused_with_the_remedy runtime_inside_a_library_is_refused_with_the_remedy \
 	runtime_linked_without_ptx_is_refused_with_the_remedy; do
 	if [ -x "$build/tests/runtime/static" ]; then

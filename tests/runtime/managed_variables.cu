@@ -17,6 +17,9 @@ __managed__ pair both = {7, 2.5};
 __managed__ __align__(512) char text[100000];
 __managed__ int *pointer;
 __device__ int step = 3;
+__managed__ int *to_step = &step;
+__managed__ int rows[4] = {1, 2, 3, 4};
+__managed__ int squares[4096];
 static __managed__ volatile int asked, answered;
 
 __global__ void change()
@@ -25,6 +28,21 @@ __global__ void change()
 	both.x *= 2;
 	text[sizeof(text) - 1] = 'z';
 	*pointer += 100;
+	rows[2] += 40;
+}
+
+/* In as many blocks as somebody likes. */
+__global__ void square(int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		squares[i] = i * i;
+}
+
+__global__ void follow()
+{
+	rows[3] += *to_step;
 }
 
 __global__ void answer()
@@ -40,11 +58,16 @@ static void host_and_kernels()
 {
 	EXPECT(counter == 5 && both.n == 7 && both.x == 2.5 && text[0] == 0 && pointer == NULL);
 	EXPECT((size_t)text % 512 == 0);
+	EXPECT(rows[0] == 1 && rows[3] == 4);
 	counter = 10;
 	pointer = &both.n;
 	change<<<1, 1>>>();
+	follow<<<1, 1>>>();
+	square<<<64, 64>>>(4000);
 	CHECK(cudaDeviceSynchronize());
 	EXPECT(counter == 13 && both.n == 107 && both.x == 5 && text[sizeof(text) - 1] == 'z');
+	EXPECT(rows[1] == 2 && rows[2] == 43 && rows[3] == 7);
+	EXPECT(squares[3999] == 3999 * 3999 && squares[4000] == 0);
 	asked = 0;
 	answer<<<1, 1>>>();
 	asked = 1; /* while the kernel looks */

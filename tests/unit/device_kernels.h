@@ -193,6 +193,33 @@ static const char device_linked_ptx[] =
 	"	ret;\n"
 	"}\n";
 
+/* held begins as 40 and gets 5, of which it has the address from the beginning; and what it prints is nothing. */
+static const char device_managed_ptx[] =
+	".version 9.0\n.target sm_90\n.address_size 64\n"
+	".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+	".visible .global .align 4 .u32 plain = 5;\n"
+	".global .align 1 .b8 text[1];\n"
+	".visible .global .attribute(.managed) .align 4 .u32 held = 40;\n"
+	".visible .global .attribute(.managed) .align 4 .u32 zero;\n"
+	".visible .global .attribute(.managed) .align 8 .u64 where = generic(plain);\n"
+	".visible .entry move()\n"
+	"{\n"
+	"	.param .b64 a, b;\n"
+	"	.param .b32 r;\n"
+	"	.reg .b32 %r<3>;\n"
+	"	.reg .b64 %rd<3>;\n"
+	"	ld.global.u64 %rd1, [where];\n"
+	"	ld.u32 %r1, [%rd1];\n"
+	"	red.global.add.u32 [held], %r1;\n"
+	"	mov.u64 %rd1, text;\n"
+	"	cvta.global.u64 %rd1, %rd1;\n"
+	"	mov.u64 %rd2, 0;\n"
+	"	st.param.b64 [a], %rd1;\n"
+	"	st.param.b64 [b], %rd2;\n"
+	"	call (r), vprintf, (a, b);\n"
+	"	ret;\n"
+	"}\n";
+
 static const char device_unsupported_ptx[] =
 	".version 9.0\n"
 	".target sm_90\n"

@@ -12,8 +12,10 @@
 
 #include "ptx/image.h"
 #include "device/cuda/image.h"
+#include "device/cuda/managed.h"
 #include "device/cuda/print.h"
 #include "device/ops.h"
+#include "tests/unit/cubin.h"
 
 #define HEAD   "//\n.version 7.0\n.target sm_70\n.address_size 64\n"
 #define KERNEL ".visible .entry k()\n{\n\t.shared .u32 s;\n\tret;\n}\n"
@@ -151,6 +153,60 @@ static void test_damaged_code_never_comes_to_the_driver(void **state)
 	assert_true(text[0]);
 }
 
+/* A symbol of a managed variable that lies in the header: where that ends up is not where the sections were checked. */
+static void test_cubin_that_is_damaged_by_what_is_taken_out_is_refused(void **state)
+{
+	static const uint8_t values[128];
+	struct cubin_writer w = {.text = "", .text_bytes = 1};
+	struct cuda_managed *managed = NULL;
+	struct cuda_code code = {0};
+	Elf64_Ehdr *eh;
+
+	cubin_add(&w, "x", STT_OBJECT, GSB_ELF_STO_MANAGED, sizeof(values), 8, values);
+	eh = cubin_finish(&w, &code.len);
+	cubin_headers(eh)[CUBIN_SYMBOLS].sh_offset = 32 - sizeof(Elf64_Sym);
+	eh->e_phoff = 1 | (uint64_t)STT_OBJECT << 32 | (uint64_t)GSB_ELF_STO_MANAGED << 40 |
+		      (uint64_t)CUBIN_INIT << 48;
+	eh->e_flags = 4; /* its size; where it is, is where the headers are */
+	code.bytes = eh;
+	assert_int_equal(cuda_managed_take(&code, &managed, text, sizeof(text)), -EBADMSG);
+	assert_string_equal(text, "the cubin is cut off or damaged");
+	assert_null(managed);
+	cuda_code_finish(&code);
+}
+
+/* What of them lies in the device's memory counts there, and what they take in the host's is with the module. */
+static void test_cubin_with_managed_variables_comes_without_them(void **state)
+{
+	static const uint32_t one = 1;
+	struct cubin_writer w = {.text = "", .text_bytes = 1};
+	struct cuda_managed *managed = NULL;
+	struct cuda_code code = {0};
+	uint64_t addr, size;
+	size_t n;
+	void *cubin;
+
+	cubin_add(&w, "plain", STT_OBJECT, 0, 4, 4, &one);
+	cubin_add(&w, "a", STT_OBJECT, GSB_ELF_STO_MANAGED, 4, 4, &one);
+	cubin_add(&w, "b", STT_OBJECT, GSB_ELF_STO_MANAGED, 40, 8, NULL);
+	cubin = cubin_finish(&w, &n);
+	assert_int_equal(cuda_code_read(cubin, n, 90, false, &code, text, sizeof(text)), 0);
+	assert_true(code.has_managed);
+	assert_int_equal(cuda_managed_take(&code, &managed, text, sizeof(text)), 0);
+	assert_null(code.bytes);
+	assert_int_equal(code.variable_bytes, 48);
+	assert_int_equal(cuda_managed_bytes(managed), 56);
+	assert_false(cuda_managed_find(managed, "a", &addr, &size));
+	assert_non_null(cuda_managed_place(managed, 0x1000));
+	assert_true(cuda_managed_find(managed, "b", &addr, &size));
+	assert_int_equal(addr, 0x1010);
+	assert_int_equal(size, 40);
+	assert_false(cuda_managed_find(managed, "plain", &addr, &size));
+	cuda_managed_free(managed);
+	cuda_code_finish(&code);
+	free(cubin);
+}
+
 /* Linked from two modules, of which one has a vprintf: that is the one which is meant. */
 static void test_printf_of_a_program_stays_its_own(void **state)
 {
@@ -188,6 +244,8 @@ int main(void)
 		cmocka_unit_test(test_code_without_variables_may_be_shared),
 		cmocka_unit_test(test_code_with_an_undefined_variable_is_refused),
 		cmocka_unit_test(test_damaged_code_never_comes_to_the_driver),
+		cmocka_unit_test(test_cubin_that_is_damaged_by_what_is_taken_out_is_refused),
+		cmocka_unit_test(test_cubin_with_managed_variables_comes_without_them),
 		cmocka_unit_test(test_printf_of_a_program_stays_its_own),
 	};
 

@@ -70,9 +70,10 @@ struct life {
 	uint64_t small, large;
 	void *staging;
 	unsigned n_failed, n_issued;
-	bool silent;   /* a kernel said nothing */
-	bool wrong;    /* a result, though nothing failed */
-	uint32_t word; /* what a kernel left */
+	bool silent;	 /* a kernel said nothing */
+	bool lost_value; /* a managed variable is not as a kernel left it */
+	bool wrong;	 /* a result, though nothing failed */
+	uint32_t word;	 /* what a kernel left */
 };
 
 static bool failed(struct life *l, int err)
@@ -156,6 +157,30 @@ static void load(struct life *l)
 		return;
 	if (failed(l, l->ops->function_prepare(l->function, log, sizeof(log))))
 		l->function = NULL;
+}
+
+/* Loaded when its variables have a place, with what it prints: each step needs the one before. */
+static void place(struct life *l)
+{
+	static struct gsb_function_info info;
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}}};
+	char log[256] = "";
+	struct gsb_module *m;
+	uint64_t addr, size;
+
+	if (failed(l, l->ops->module_load(l->space, device_managed_ptx, strlen(device_managed_ptx),
+					  &m, log, sizeof(log))))
+		return;
+	if (!failed(l, l->ops->module_place(m, HOST_BASE, true)) &&
+	    !failed(l, l->ops->global_get(m, "held", &addr, &size)) &&
+	    !failed(l, l->ops->function_get(m, "move", &cmd.launch.function, &info)) &&
+	    !failed(l, l->ops->function_prepare(cmd.launch.function, log, sizeof(log)))) {
+		issue(l, cmd);
+		collect(l);
+		l->lost_value = *(volatile uint32_t *)(uintptr_t)addr != 45;
+	}
+	l->ops->module_unload(m);
 }
 
 static void launch(struct life *l, bool more)
@@ -293,6 +318,7 @@ static void work(struct life *l)
 		follow(l);
 	draw(l);
 	say(l);
+	place(l);
 	lend(l);
 }
 
@@ -323,7 +349,7 @@ static void live(struct life *l)
 	share(l);
 	if (!failed(l, l->ops->queue_create(l->dev, 0, part, &l->queue)))
 		work(l);
-	l->wrong = !l->n_failed && (l->word != 7 || l->silent);
+	l->wrong = !l->n_failed && (l->word != 7 || l->silent || l->lost_value);
 	l->ops->queue_destroy(l->queue);
 	l->ops->buffer_unshare(l->dev, l->staging, STAGING);
 	if (l->small)
@@ -477,6 +503,118 @@ static void close_all(struct life *l)
 	l->ops->close(l->dev);
 	assert_int_equal(n_live(), 0);
 	assert_int_equal(fake.early(), 0);
+}
+
+/* ---- managed variables ---- */
+
+static uint32_t managed_word(struct life *l, struct gsb_module *m, const char *name)
+{
+	uint64_t addr = 0, size = 0;
+
+	assert_int_equal(l->ops->global_get(m, name, &addr, &size), 0);
+	assert_in_range(addr, HOST_BASE, HOST_BASE + 4095);
+	return *(volatile uint32_t *)(uintptr_t)addr;
+}
+
+/* What failed: a module is loaded and placed, and a place that failed is not asked for again. */
+static int load_and_place(struct life *l, struct gsb_module **out)
+{
+	char log[256] = "";
+	uint64_t addr, size;
+	int err = l->ops->module_load(l->space, device_managed_ptx, strlen(device_managed_ptx), out,
+				      log, sizeof(log));
+
+	assert_int_equal(!!log[0], !!err);
+	if (err) {
+		*out = NULL;
+		return err;
+	}
+	assert_int_equal(l->ops->global_get(*out, "held", &addr, &size), -ENOENT);
+	err = l->ops->module_place(*out, HOST_BASE, true);
+	assert_int_equal(l->ops->module_place(*out, HOST_BASE, true), -EINVAL);
+	if (err)
+		assert_int_equal(l->ops->global_get(*out, "held", &addr, &size), -ENOENT);
+	return err;
+}
+
+static void test_managed_variables_that_fail_are_told_and_leave_nothing(void **state)
+{
+	static const struct {
+		const char *name;
+		CUresult code;
+		int err;
+		bool at_load;
+	} rows[] = {
+		{"cuLinkCreate_v2", CUDA_ERROR_OUT_OF_MEMORY, -ENOMEM, true},
+		{"cuLinkAddData_v2", CUDA_ERROR_OUT_OF_MEMORY, -ENOMEM, true},
+		{"cuLinkComplete", CUDA_ERROR_OUT_OF_MEMORY, -ENOMEM, true},
+		{"cuLibraryLoadData", CUDA_ERROR_OUT_OF_MEMORY, -ENOMEM, false},
+		{"cuLibraryGetModule", CUDA_ERROR_NOT_FOUND, -EBADMSG, false},
+		{"cuLibraryGetGlobal", CUDA_ERROR_NOT_FOUND, -ENOENT, false},
+		{"cuLibraryGetGlobal", CUDA_ERROR_OUT_OF_MEMORY, -ENOMEM, false},
+		{"cuMemHostAlloc", CUDA_ERROR_OUT_OF_MEMORY, -ENOMEM, false}, /* to print into */
+		{"cuMemcpyAsync", CUDA_ERROR_UNKNOWN, -EIO, false},	      /* the same */
+	};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(rows); i++) {
+		struct gsb_module *m;
+		struct life l = {0};
+
+		make_space(&l);
+		assert_int_equal(l.ops->host_pin(l.space, HOST_BASE, HOST_SIZE), 0);
+		fake.inject(rows[i].name, 1, rows[i].code);
+		if (load_and_place(&l, &m) != rows[i].err || !m != rows[i].at_load)
+			fail_msg("%s fails, and that is not said", rows[i].name);
+		l.ops->module_unload(m);
+		assert_int_equal(load_and_place(&l, &m), 0);
+		assert_int_equal(managed_word(&l, m, "held"), 40);
+		l.ops->module_unload(m);
+		close_all(&l);
+	}
+}
+
+/* Whatever was in their place before; and the second load of the same does not change what the first has. */
+static void test_managed_variables_begin_anew_only_where_that_is_asked_for(void **state)
+{
+	struct gsb_module *first, *second;
+	struct life l = {0};
+	char log[256];
+
+	make_space(&l);
+	assert_int_equal(l.ops->host_pin(l.space, HOST_BASE, HOST_SIZE), 0);
+	memset((void *)(uintptr_t)HOST_BASE, 0xff, 4096);
+	assert_int_equal(load_and_place(&l, &first), 0);
+	assert_int_equal(managed_word(&l, first, "held"), 40);
+	assert_int_equal(managed_word(&l, first, "zero"), 0);
+	memset((void *)(uintptr_t)HOST_BASE, 0x11, 4096);
+	assert_int_equal(l.ops->module_load(l.space, device_managed_ptx, strlen(device_managed_ptx),
+					    &second, log, sizeof(log)),
+			 0);
+	assert_int_equal(l.ops->module_managed(second), l.ops->module_managed(first));
+	assert_int_equal(l.ops->module_place(second, HOST_BASE, false), 0);
+	assert_int_equal(managed_word(&l, second, "held"), 0x11111111);
+	l.ops->module_unload(first);
+	l.ops->module_unload(second);
+	close_all(&l);
+}
+
+/* One that is never placed was never the driver's. */
+static void test_module_that_gets_no_place_is_not_loaded(void **state)
+{
+	struct gsb_module *m;
+	struct life l = {0};
+	char log[256];
+
+	make_space(&l);
+	assert_int_equal(l.ops->module_load(l.space, device_managed_ptx, strlen(device_managed_ptx),
+					    &m, log, sizeof(log)),
+			 0);
+	assert_int_equal(fake.calls("cuLinkComplete"), 1);
+	assert_int_equal(fake.live(FAKE_LINK), 0);
+	assert_true(l.ops->module_bytes(m) > strlen(device_managed_ptx));
+	l.ops->module_unload(m);
+	close_all(&l);
+	assert_int_equal(fake.calls("cuLibraryUnload"), fake.calls("cuLibraryLoadData"));
 }
 
 /* ---- memory without addresses ---- */
@@ -1589,6 +1727,9 @@ int main(void)
 		cmocka_unit_test(test_each_call_of_a_device_of_one_process_may_fail),
 		cmocka_unit_test(
 			test_each_call_that_finds_the_context_lost_is_told_and_leaves_nothing),
+		cmocka_unit_test(test_managed_variables_that_fail_are_told_and_leave_nothing),
+		cmocka_unit_test(test_managed_variables_begin_anew_only_where_that_is_asked_for),
+		cmocka_unit_test(test_module_that_gets_no_place_is_not_loaded),
 		cmocka_unit_test(test_mapping_that_fails_is_told_and_leaves_nothing),
 		cmocka_unit_test(test_mapping_that_cannot_be_zeroed_is_nobody_s_to_read),
 		cmocka_unit_test(test_memory_that_was_shared_is_never_kept),

@@ -555,6 +555,8 @@ static void test_cubin_headers_that_lie_are_malformed(void **state)
 	assert_malformed(&c);
 	c.sh[3].sh_type = SHT_PROGBITS; /* no symbols */
 	assert_malformed(&c);
+	c.sh[10] = c.sh[3]; /* two tables of them */
+	assert_malformed(&c);
 	c.sh[6].sh_offset = UINT64_MAX - 2;
 	assert_malformed(&c);
 	c.kernel_info[0] = 9; /* a format that does not exist */
