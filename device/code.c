@@ -86,6 +86,19 @@ void gsb_code_cache_destroy(struct gsb_code_cache *cache)
 
 /* ---- making one ---- */
 
+/* What a driver looks at in a text alone: beside machine code, PTX of a fatbin may be for a newer GPU (fatbin.h). */
+static int check_text(const struct gsb_ptx_module *m, uint32_t cc, char *log, size_t log_size)
+{
+	int err = gsb_ptx_assembles(m, log, log_size);
+
+	if (!err && m->target_sm > cc) {
+		snprintf(log, log_size, "the PTX is for %s, this device is sm_%" PRIu32, m->target,
+			 cc);
+		err = -EILSEQ;
+	}
+	return err;
+}
+
 static int parse(struct gsb_code *code, char *log, size_t log_size)
 {
 	uint32_t cc = GSB_REPORTED_CC_MAJOR * 10 + GSB_REPORTED_CC_MINOR;
@@ -96,8 +109,8 @@ static int parse(struct gsb_code *code, char *log, size_t log_size)
 	int err;
 
 	gsb_arena_init(&unpacked, GSB_FATBIN_MAX_RAW_BYTES);
-	err = gsb_image_find_ptx(code->image, code->size, cc, &unpacked, &text, &len, log,
-				 log_size);
+	err = gsb_image_find_executable_ptx(code->image, code->size, cc, &unpacked, &text, &len,
+					    log, log_size);
 	if (!err) {
 		err = gsb_ptx_parse(text, len, &code->module, &error);
 		if (err)
@@ -105,12 +118,7 @@ static int parse(struct gsb_code *code, char *log, size_t log_size)
 		err = err == -EINVAL ? -EILSEQ : err;
 	}
 	if (!err && gsb_image_kind(code->image, code->size) == GSB_IMAGE_PTX)
-		err = gsb_ptx_assembles(code->module, log, log_size);
-	if (!err && code->module->target_sm > cc) {
-		snprintf(log, log_size, "the PTX is for %s, this device is sm_%" PRIu32,
-			 code->module->target, cc);
-		err = -EILSEQ;
-	}
+		err = check_text(code->module, cc, log, log_size);
 	if (!err)
 		err = gsb_ptx_check_shared(code->module, log, log_size);
 	gsb_arena_finish(&unpacked);

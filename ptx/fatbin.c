@@ -124,6 +124,7 @@ int gsb_fatbin_unpack(const struct gsb_fatbin_entry *e, struct gsb_arena *arena,
 struct wanted {
 	uint16_t kind;
 	uint32_t cc;
+	bool stand_in; /* PTX of a newer GPU will do beside machine code for this one */
 };
 
 /* PTX runs on anything newer; a cubin on its own major version from its minor up. */
@@ -138,6 +139,33 @@ static bool fits(const struct gsb_fatbin_entry *e, const struct wanted *w)
 	if (e->family_specific)
 		return same_major;
 	return w->kind == GSB_FATBIN_PTX || same_major;
+}
+
+/* What choose() has seen so far. */
+struct choice {
+	struct gsb_fatbin_entry best, newer; /* .sm is 0: none */
+	bool machine_code;		     /* there is some that the GPU would execute */
+};
+
+static void see_entry(struct choice *c, const struct gsb_fatbin_entry *e, const struct wanted *w)
+{
+	const struct wanted native = {.kind = GSB_FATBIN_ELF, .cc = w->cc};
+
+	if (fits(e, w) && e->sm > c->best.sm)
+		c->best = *e;
+	if (fits(e, &native))
+		c->machine_code = true;
+	if (e->kind == w->kind && e->sm > w->cc && !e->arch_specific && !e->family_specific &&
+	    (!c->newer.sm || e->sm < c->newer.sm))
+		c->newer = *e;
+}
+
+/* NULL: none. The oldest of the newer ones, which lacks least of what the GPU's own would be. */
+static const struct gsb_fatbin_entry *chosen(const struct choice *c, const struct wanted *w)
+{
+	if (c->best.sm)
+		return &c->best;
+	return w->stand_in && c->machine_code && c->newer.sm ? &c->newer : NULL;
 }
 
 /* Adds "sm_75 PTX, " to what is there, for the message. */
@@ -158,27 +186,28 @@ static int malformed(char *err, size_t err_size, const char *what)
 	return -EBADMSG;
 }
 
-/* The newest entry that fits, in *best; names all for the message that none does. */
+/* The newest entry that fits, or what stands in for it, in *best; names all for the message that there is none. */
 static int choose(const void *bytes, size_t size, const struct wanted *w,
 		  struct gsb_fatbin_entry *best, char *err, size_t err_size)
 {
 	char names[GSB_FATBIN_ERROR_BYTES / 2] = "";
+	const struct gsb_fatbin_entry *found;
 	struct gsb_fatbin_entry e;
-	bool found = false;
+	struct choice c = {0};
 	uint64_t at = 0;
 	int more;
 
 	while ((more = gsb_fatbin_next(bytes, size, &at, &e)) > 0) {
 		add_name(names, sizeof(names), &e);
-		if (!fits(&e, w) || (found && e.sm <= best->sm))
-			continue;
-		*best = e;
-		found = true;
+		see_entry(&c, &e, w);
 	}
 	if (more < 0)
 		return malformed(err, err_size, "fatbin");
-	if (found)
+	found = chosen(&c, w);
+	if (found) {
+		*best = *found;
 		return 0;
+	}
 	snprintf(err, err_size, "the fatbin has no %s for compute capability %u.%u (it has %s): %s",
 		 w->kind == GSB_FATBIN_PTX ? "PTX" : "cubin", w->cc / 10, w->cc % 10,
 		 *names ? names : "nothing",
@@ -313,18 +342,16 @@ static int find_ptx_in_fatbin(const void *bytes, size_t size, const struct wante
 	return joined == -ENOEXEC ? ret : joined;
 }
 
-int gsb_image_find_ptx(const void *bytes, size_t size, uint32_t cc, struct gsb_arena *arena,
-		       const char **text, size_t *len, char *err, size_t err_size)
+static int find_ptx(const void *bytes, size_t size, const struct wanted *w, struct gsb_arena *arena,
+		    const char **text, size_t *len, char *err, size_t err_size)
 {
-	struct wanted w = {GSB_FATBIN_PTX, cc};
-
 	switch (gsb_image_kind(bytes, size)) {
 	case GSB_IMAGE_PTX:
 		*text = bytes;
 		*len = size;
 		return 0;
 	case GSB_IMAGE_FATBIN:
-		return find_ptx_in_fatbin(bytes, size, &w, arena, text, len, err, err_size);
+		return find_ptx_in_fatbin(bytes, size, w, arena, text, len, err, err_size);
 	case GSB_IMAGE_ELF:
 		snprintf(
 			err, err_size, "a cubin has no PTX: compile with %s",
@@ -335,10 +362,27 @@ int gsb_image_find_ptx(const void *bytes, size_t size, uint32_t cc, struct gsb_a
 	}
 }
 
+int gsb_image_find_ptx(const void *bytes, size_t size, uint32_t cc, struct gsb_arena *arena,
+		       const char **text, size_t *len, char *err, size_t err_size)
+{
+	const struct wanted w = {.kind = GSB_FATBIN_PTX, .cc = cc};
+
+	return find_ptx(bytes, size, &w, arena, text, len, err, err_size);
+}
+
+int gsb_image_find_executable_ptx(const void *bytes, size_t size, uint32_t cc,
+				  struct gsb_arena *arena, const char **text, size_t *len,
+				  char *err, size_t err_size)
+{
+	const struct wanted w = {.kind = GSB_FATBIN_PTX, .cc = cc, .stand_in = true};
+
+	return find_ptx(bytes, size, &w, arena, text, len, err, err_size);
+}
+
 int gsb_image_find_elf(const void *bytes, size_t size, uint32_t cc, struct gsb_arena *arena,
 		       const void **elf, size_t *len, char *err, size_t err_size)
 {
-	struct wanted w = {GSB_FATBIN_ELF, cc};
+	const struct wanted w = {.kind = GSB_FATBIN_ELF, .cc = cc};
 
 	switch (gsb_image_kind(bytes, size)) {
 	case GSB_IMAGE_ELF:

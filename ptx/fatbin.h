@@ -59,6 +59,14 @@ int gsb_fatbin_unpack(const struct gsb_fatbin_entry *e, struct gsb_arena *arena,
 int gsb_image_find_ptx(const void *bytes, size_t size, uint32_t cc, struct gsb_arena *arena,
 		       const char **text, size_t *len, char *err, size_t err_size);
 
+/*
+ * Likewise, for who executes PTX himself. Where none fits, but there is machine code that the GPU would execute (nvcc
+ * -arch=all-major: PTX of the newest GPU alone), the PTX of the next newer GPU stands in for it: both come from one source.
+ */
+int gsb_image_find_executable_ptx(const void *bytes, size_t size, uint32_t cc,
+				  struct gsb_arena *arena, const char **text, size_t *len,
+				  char *err, size_t err_size);
+
 /* Likewise the cubin for a GPU: its major version, and the newest minor not above it. */
 int gsb_image_find_elf(const void *bytes, size_t size, uint32_t cc, struct gsb_arena *arena,
 		       const void **elf, size_t *len, char *err, size_t err_size);

@@ -21,15 +21,18 @@ static bool next(struct gsb_ptx_lexer *lx, struct gsb_ptx_token *t)
 /* A function of the text, at its name. */
 struct func {
 	const char *linkage; /* .extern; NULL: it is defined here, or another unit's */
+	bool returns;	     /* a result */
 	struct gsb_ptx_token name;
 };
 
 /* What it returns, in parentheses, stands in front of its name. */
-static void next_name(struct gsb_ptx_lexer *lx, struct gsb_ptx_token *t)
+static void next_name(struct gsb_ptx_lexer *lx, struct func *f)
 {
+	struct gsb_ptx_token *t = &f->name;
 	bool more = next(lx, t);
 
-	if (!is(t, GSB_PTX_TOKEN_PUNCT, "("))
+	f->returns = is(t, GSB_PTX_TOKEN_PUNCT, "(");
+	if (!f->returns)
 		return;
 	while (more && !is(t, GSB_PTX_TOKEN_PUNCT, ")"))
 		more = next(lx, t);
@@ -49,7 +52,7 @@ static bool next_func(struct gsb_ptx_lexer *lx, const char *name, struct func *o
 			out->linkage = NULL;
 		if (!is(&t, GSB_PTX_TOKEN_DOT, ".func"))
 			continue;
-		next_name(lx, &out->name);
+		next_name(lx, out);
 		if (is(&out->name, GSB_PTX_TOKEN_WORD, name))
 			return true;
 	}
@@ -68,11 +71,12 @@ bool gsb_ptx_defines(const char *text, size_t len, const char *name)
 	return false;
 }
 
-bool gsb_ptx_redirect(char *text, size_t len, const char *from, const char *to)
+const char *gsb_ptx_redirect(char *text, size_t len, const char *from, const char *to,
+			     const char *to_without)
 {
+	const char *declared = NULL;
 	struct gsb_ptx_lexer lx;
 	struct gsb_ptx_token t;
-	bool declared = false;
 	struct func f;
 
 	gsb_ptx_lex_init(&lx, text, len);
@@ -80,11 +84,11 @@ bool gsb_ptx_redirect(char *text, size_t len, const char *from, const char *to)
 		if (!f.linkage)
 			continue;
 		memset(text + (f.linkage - text), ' ', strlen(".extern"));
-		declared = true;
+		declared = f.returns ? to : to_without;
 	}
 	gsb_ptx_lex_init(&lx, text, len);
 	while (declared && next(&lx, &t))
 		if (is(&t, GSB_PTX_TOKEN_WORD, from))
-			memcpy(text + (t.at - text), to, t.len);
+			memcpy(text + (t.at - text), declared, t.len);
 	return declared;
 }

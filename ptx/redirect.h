@@ -18,10 +18,12 @@ bool gsb_ptx_defines(const char *text, size_t len, const char *name);
  * @text, @len: one module; changed in place
  * @from: a name
  * @to:   another of that length, which no compiler makes
+ * @to_without: likewise, where the module declares @from without a result, as some compilers do that want none
  *
  * Its declarations are not .extern any more. Context: pure.
- * Return: whether the text declares @from as an .extern function; if not, it is as it was.
+ * Return: @to or @to_without; NULL, and the text is as it was, if that does not declare @from as an .extern function.
  */
-bool gsb_ptx_redirect(char *text, size_t len, const char *from, const char *to);
+const char *gsb_ptx_redirect(char *text, size_t len, const char *from, const char *to,
+			     const char *to_without);
 
 #endif

@@ -83,8 +83,8 @@ static int add_image(struct emu_file *f, const struct gsb_image *image, uint32_t
 {
 	const char *text;
 	size_t len;
-	int err = gsb_image_find_ptx(image->bytes, image->size, cc, &f->arena, &text, &len, why,
-				     GSB_FATBIN_ERROR_BYTES);
+	int err = gsb_image_find_executable_ptx(image->bytes, image->size, cc, &f->arena, &text,
+						&len, why, GSB_FATBIN_ERROR_BYTES);
 
 	return err ? err : add_text(f, text, len);
 }

@@ -54,7 +54,13 @@ struct cuda_print {
 
 #define RING "gsb$ring" /* print.ptx has it, too */
 
-static const char builtin[] = "vprintf", ours[] = "vprint$";
+static const char builtin[] = "vprintf", ours[] = "vprint$", without_result[] = "vprin$$";
+static const char calls_ours[] = ".func vprin$$ (.param .b64 vprin$$0, .param .b64 vprin$$1)\n{\n"
+				 "\t.param .b64 format, args;\n\t.param .b32 printed;\n"
+				 "\t.reg .b64 %x;\n\tld.param.u64 %x, [vprin$$0];\n"
+				 "\tst.param.b64 [format], %x;\n\tld.param.u64 %x, [vprin$$1];\n"
+				 "\tst.param.b64 [args], %x;\n"
+				 "\tcall.uni (printed), vprint$, (format, args);\n\tret;\n}\n";
 static const char ring_here[] = ".visible .global .align 8 .u64 " RING ";\n";
 static const char ring_elsewhere[] = ".extern .global .align 8 .u64 " RING ";\n";
 
@@ -67,14 +73,18 @@ bool cuda_print_is_ring(const char *variable)
 static void add_module(char **end, const char *text, size_t len, bool *prints)
 {
 	char *copy = *end;
+	const char *to;
 
 	memcpy(copy, text, len);
 	*end += len;
-	if (!gsb_ptx_redirect(copy, len, builtin, ours))
+	to = gsb_ptx_redirect(copy, len, builtin, ours, without_result);
+	if (!to)
 		return;
 	*(*end)++ = '\n';
 	*end = stpcpy(*end, *prints ? ring_elsewhere : ring_here);
 	*end = stpcpy(*end, cuda_print_ptx);
+	if (to == without_result)
+		*end = stpcpy(*end, calls_ours);
 	*prints = true;
 }
 
@@ -92,7 +102,8 @@ static unsigned count_modules(const char *text, size_t len)
 
 int cuda_print_redirect(const char *text, size_t len, char **out)
 {
-	const size_t ours_bytes = sizeof(ring_here) + sizeof(cuda_print_ptx) + 1;
+	const size_t ours_bytes =
+		sizeof(ring_here) + sizeof(cuda_print_ptx) + sizeof(calls_ours) + 1;
 	bool prints = false;
 	char *copy, *end;
 

@@ -128,6 +128,11 @@ runtime_linked_without_ptx_is_refused_with_the_remedy() {
 	end_broker
 }
 
+runtime_linked_with_ptx_of_a_newer_gpu_beside_machine_code() {
+	run_program linked_newer_ptx
+	expect_equal "$(cat "$dir/err")" ''
+}
+
 # The interface alone, of both versions: made without nvcc.
 runtime_of_each_version_by_its_interface() {
 	local version
@@ -148,7 +153,7 @@ if [ -x "$build/tests/integ/rt" ]; then
 fi
 names=$(for name in $programs errors processes managed_variables_of_two_programs managed_variables_through_a_driver print print_through_a_driver print_before_a_fault_of_a_driver; do echo "runtime_$name"; done)
 for name in $names runtime_inside_a_program_is_refused_with_the_remedy runtime_inside_a_library_is_refused_with_the_remedy \
-	runtime_linked_without_ptx_is_refused_with_the_remedy; do
+	runtime_linked_without_ptx_is_refused_with_the_remedy runtime_linked_with_ptx_of_a_newer_gpu_beside_machine_code; do
 	if [ -x "$build/tests/runtime/static" ]; then
 		run_case "$name"
 	else

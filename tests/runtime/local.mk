@@ -17,10 +17,10 @@ EXTRA_DIST += tests/integ/runtime.sh
 
 if HAVE_CUDA
 check_DATA += $(runtime_programs:%=tests/runtime/%) tests/runtime/static tests/runtime/static_library \
-	tests/runtime/linked_machine_code tests/runtime/print_both
+	tests/runtime/linked_machine_code tests/runtime/linked_newer_ptx tests/runtime/print_both
 endif
 CLEANFILES += $(runtime_programs:%=tests/runtime/%) $(runtime_programs:%=tests/runtime/native/%) tests/runtime/static \
-	tests/runtime/static_library tests/runtime/static_library.so tests/runtime/linked_machine_code tests/runtime/print_both
+	tests/runtime/static_library tests/runtime/static_library.so tests/runtime/linked_machine_code tests/runtime/linked_newer_ptx tests/runtime/print_both
 
 tests/runtime/parts tests/runtime/native/parts: runtime_more = $(srcdir)/tests/runtime/parts_more.cu
 linked_programs = tests/runtime/linked tests/runtime/linked_ptx tests/runtime/native/linked tests/runtime/native/linked_ptx
@@ -52,6 +52,11 @@ tests/runtime/linked_machine_code: $(srcdir)/tests/runtime/linked.cu $(srcdir)/t
 		$(srcdir)/tests/runtime/linked.cuh $(srcdir)/tests/runtime/check.h
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< $(srcdir)/tests/runtime/linked_more.cu -rdc=true \
 		-gencode arch=compute_90,code=sm_90 -cudart shared
+# With the machine code of an H200, and PTX of what came later: as nvcc -arch=all-major has it.
+tests/runtime/linked_newer_ptx: $(srcdir)/tests/runtime/linked.cu $(srcdir)/tests/runtime/linked_more.cu \
+		$(srcdir)/tests/runtime/linked.cuh $(srcdir)/tests/runtime/check.h
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< $(srcdir)/tests/runtime/linked_more.cu -rdc=true \
+		-gencode arch=compute_90,code=sm_90 -gencode arch=compute_100,code=compute_100 -cudart shared
 # With PTX and the machine code of an H200.
 tests/runtime/print_both: $(srcdir)/tests/runtime/print.cu $(srcdir)/tests/runtime/check.h
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< -arch=sm_90 -cudart shared

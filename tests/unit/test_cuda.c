@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ptx/image.h"
+#include "ptx/ptx.h"
 #include "device/cuda/image.h"
 #include "device/cuda/managed.h"
 #include "device/cuda/print.h"
@@ -234,6 +235,26 @@ static void test_printf_of_a_program_stays_its_own(void **state)
 	}
 }
 
+/* As compilers other than nvcc have it: what the driver gets defines what it declares, with as many results. */
+static void test_printf_without_a_result_is_redirected_to_one_without(void **state)
+{
+	const char *image = HEAD ".extern .func vprintf(.param .b64 a, .param .b64 b);\n"
+				 ".visible .entry k() { .param .b64 a, b; st.param.b64 [a], 0;\n"
+				 "st.param.b64 [b], 0; call.uni vprintf, (a, b); ret; }\n";
+	struct gsb_ptx_module *module;
+	struct gsb_ptx_error error;
+	char *made = NULL;
+
+	assert_int_equal(cuda_print_redirect(image, strlen(image), &made), 0);
+	assert_non_null(made);
+	assert_int_equal(gsb_ptx_parse(made, strlen(made), &module, &error), 0);
+	assert_true(module->n_funcs >= 3);
+	for (uint32_t i = 0; i < module->n_funcs; i++)
+		assert_true(module->funcs[i]->has_body);
+	gsb_ptx_module_destroy(module);
+	free(made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +268,7 @@ int main(void)
 		cmocka_unit_test(test_cubin_that_is_damaged_by_what_is_taken_out_is_refused),
 		cmocka_unit_test(test_cubin_with_managed_variables_comes_without_them),
 		cmocka_unit_test(test_printf_of_a_program_stays_its_own),
+		cmocka_unit_test(test_printf_without_a_result_is_redirected_to_one_without),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

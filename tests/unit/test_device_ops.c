@@ -891,7 +891,7 @@ static void test_managed_variables_that_a_driver_cannot_have_are_refused_at_once
 		 ".visible .global .attribute(.managed) .align 8 .u64 to = f;\n",
 		 "managed variable to begins with the address of what is no variable"},
 		{".visible .global .attribute(.managed) .u32 x;\n"
-		 ".visible .global .attribute(.managed) .align 1 .b8 to[4] = {1, 2, 3, 0xFF(x)};\n",
+		 ".visible .global .attribute(.managed) .align 1 .u8 to[4] = {1, 2, 3, 0xFF(x)};\n",
 		 "managed variable to begins with a part of an address"},
 	};
 	struct rig *rig = *state;

@@ -356,6 +356,40 @@ static void test_mbarrier_drop_lets_later_phases_expect_less(void **state)
 		32, phases_left);
 }
 
+static uint32_t first_is_over(uint32_t i)
+{
+	(void)i;
+	return 3;
+}
+
+/* Another thread may have seen the end of the phase first, and made the barrier invalid. */
+static void test_mbarrier_wait_after_inval_sees_how_it_was(void **state)
+{
+	check_lanes(
+		KERNEL("mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.shared.b64 %rd2, [bar];\n"
+		       "mbarrier.inval.shared.b64 [bar]; mov.u32 %r4, 0;\n"
+		       "mbarrier.test_wait.shared.b64 %p1, [bar], %rd2; @%p1 add.u32 %r4, %r4, 1;\n"
+		       "mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @%p1 add.u32 %r4, %r4, 2;\n"
+		       "st.global.u32 [%rd0], %r4;"),
+		1, first_is_over);
+}
+
+static uint32_t what_was_kept(uint32_t i)
+{
+	(void)i;
+	return 0x12345678;
+}
+
+/* What is none may be what a program keeps there meanwhile. */
+static void test_mbarrier_inval_of_what_is_none_leaves_it(void **state)
+{
+	check_lanes(KERNEL("mbarrier.init.shared.b64 [bar], 1; mbarrier.inval.shared.b64 [bar];\n"
+			   "mbarrier.inval.shared.b64 [bar]; mov.u64 %rd2, 0x12345678;\n"
+			   "st.shared.u64 [bar], %rd2; mbarrier.inval.shared.b64 [bar];\n"
+			   "ld.shared.u32 %r4, [bar]; st.global.u32 [%rd0], %r4;"),
+		    1, what_was_kept);
+}
+
 static void test_mbarrier_misuse_ends_the_kernel_with_the_reason(void **state)
 {
 	static const struct {
@@ -391,6 +425,9 @@ static void test_mbarrier_misuse_ends_the_kernel_with_the_reason(void **state)
 		{KERNEL("mbarrier.init.shared.b64 [bar], 1; mbarrier.inval.shared.b64 [bar];\n"
 			"mbarrier.arrive.shared.b64 _, [bar];"),
 		 CUDA_ERROR_LAUNCH_FAILED, "not initialised"},
+		{KERNEL("mbarrier.init.shared.b64 [bar], 1; mbarrier.inval.shared.b64 [bar];\n"
+			"mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;"),
+		 CUDA_ERROR_LAUNCH_FAILED, "made invalid before"},
 		{KERNEL("mov.u32 %r1, 1000000; mbarrier.init.shared.b64 [%r1], 1;"),
 		 CUDA_ERROR_ILLEGAL_ADDRESS, "not shared memory"},
 		{KERNEL("mov.u32 %r1, 0xfffffff8; mbarrier.init.shared.b64 [%r1], 1;"),
@@ -823,6 +860,8 @@ int main(void)
 		cmocka_unit_test(test_mbarrier_phases_tokens_and_parities),
 		cmocka_unit_test(test_mbarrier_waits_of_divergent_lanes),
 		cmocka_unit_test(test_mbarrier_drop_lets_later_phases_expect_less),
+		cmocka_unit_test(test_mbarrier_wait_after_inval_sees_how_it_was),
+		cmocka_unit_test(test_mbarrier_inval_of_what_is_none_leaves_it),
 		cmocka_unit_test(test_mbarrier_misuse_ends_the_kernel_with_the_reason),
 		cmocka_unit_test(test_cp_async_arrives_when_its_copies_are_done),
 		cmocka_unit_test(test_cp_async_is_not_done_when_another_barrier_is_looked_at),

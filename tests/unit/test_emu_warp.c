@@ -955,6 +955,29 @@ static void test_printf_without_a_string_or_format(void **state)
 	t_gpu_finish(&g);
 }
 
+/* As compilers other than nvcc declare it: what is printed is the same. */
+static void test_printf_without_a_result(void **state)
+{
+	struct t_gpu g;
+	uint32_t *io;
+
+	t_gpu_init(
+		&g, HEAD
+		".extern .func vprintf(.param .b64 a, .param .b64 b);\n"
+		".global .b8 fmt[4] = {37, 100, 10, 0};\n"
+		".visible .entry k(.param .u64 io) { .local .align 8 .b8 args[8];\n"
+		".reg .b64 %rd<4>; .reg .b32 %r<3>; .param .b64 a, b;\n"
+		"ld.param.u64 %rd1, [io]; mov.u64 %rd2, fmt; cvta.global.u64 %rd2, %rd2;\n"
+		"mov.u32 %r2, 7; st.local.u32 [args], %r2; mov.u64 %rd3, args; cvta.local.u64 %rd3, %rd3;\n"
+		"st.param.b64 [a], %rd2; st.param.b64 [b], %rd3; call vprintf, (a, b);\n"
+		"mov.u32 %r1, 5; st.global.u32 [%rd1], %r1; ret; }");
+	io = t_alloc(&g, 256);
+	assert_int_equal(run(&g, io, 1, 1), CUDA_SUCCESS);
+	assert_string_equal(g.printed, "7\n");
+	assert_int_equal(io[0], 5);
+	t_gpu_finish(&g);
+}
+
 /* A fault that is not a kernel's goes to the handler that was there before. */
 static void test_foreign_fault_is_passed_on(void **state)
 {
@@ -1186,6 +1209,7 @@ int main(void)
 		cmocka_unit_test(test_assertion_says_where),
 		cmocka_unit_test(test_printf_of_a_bad_address),
 		cmocka_unit_test(test_printf_without_a_string_or_format),
+		cmocka_unit_test(test_printf_without_a_result),
 		cmocka_unit_test(test_foreign_fault_is_passed_on),
 		cmocka_unit_test(test_fault_of_the_program_is_not_the_kernels),
 		cmocka_unit_test(test_read_behind_the_parameters_is_refused),

@@ -166,6 +166,35 @@ static void test_find_ptx_arch_specific_runs_on_its_own_gpu_only(void **state)
 	assert_begins(find(f.bytes, f.size, 90), "\n// a comment");
 }
 
+/* nvcc -arch=all-major: PTX of the newest GPU alone, and machine code for the others. */
+static void test_find_executable_ptx_beside_machine_code_may_be_for_a_newer_gpu(void **state)
+{
+	char err[GSB_FATBIN_ERROR_BYTES];
+	const char *text = NULL;
+	struct fatbin f;
+	uint8_t *h;
+	size_t len;
+
+	start(&f);
+	h = add_entry(&f, GSB_FATBIN_ELF, 80, GSB_FATBIN_PLAIN, "machine code", 12);
+	add_text(&f, 120, GSB_FATBIN_PLAIN, TEXT_80);
+	add_text(&f, 100, GSB_FATBIN_ZSTD, TEXT_75);
+	assert_int_equal(gsb_image_find_executable_ptx(f.bytes, f.size, 90, &arena, &text, &len,
+						       err, sizeof(err)),
+			 -ENOEXEC);
+	put(h + 28, 90, 4);
+	assert_int_equal(gsb_image_find_executable_ptx(f.bytes, f.size, 90, &arena, &text, &len,
+						       err, sizeof(err)),
+			 0);
+	assert_memory_equal(text, TEXT_75, strlen(TEXT_75));
+	assert_begins(find(f.bytes, f.size, 90), "-8 the fatbin has no PTX");
+	add_text(&f, 75, GSB_FATBIN_PLAIN, TEXT_80);
+	assert_int_equal(gsb_image_find_executable_ptx(f.bytes, f.size, 90, &arena, &text, &len,
+						       err, sizeof(err)),
+			 0);
+	assert_memory_equal(text, TEXT_80, strlen(TEXT_80));
+}
+
 static void test_find_elf_wants_the_major_version(void **state)
 {
 	struct fatbin f;
@@ -755,6 +784,7 @@ int main(void)
 		CASE(test_find_ptx_unpacks_every_packing),
 		CASE(test_find_ptx_takes_newest_not_above_the_gpu),
 		CASE(test_find_ptx_arch_specific_runs_on_its_own_gpu_only),
+		CASE(test_find_executable_ptx_beside_machine_code_may_be_for_a_newer_gpu),
 		CASE(test_find_elf_wants_the_major_version),
 		CASE(test_find_ptx_of_a_cubin_or_an_empty_fatbin_says_what_to_do),
 		CASE(test_fatbin_headers_that_lie_are_malformed),

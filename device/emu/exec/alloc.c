@@ -21,8 +21,8 @@ GSB_EMU_HANDLER(gsb_emu_do_MALLOC)
 		unsigned int i = (unsigned int)__builtin_ctz(left);
 		uint64_t size, align = GSB_EMU_HEAP_ALIGN, addr;
 
-		if (!gsb_emu_area_read(x, op, i, GSB_EMU_CALL_ALIGN, &size, 8) ||
-		    (op->e && !gsb_emu_area_read(x, op, i, 2 * GSB_EMU_CALL_ALIGN, &align, 8)))
+		if (!gsb_emu_area_read(x, op, i, 0, &size, 8) ||
+		    (op->e && !gsb_emu_area_read(x, op, i, 1, &align, 8)))
 			return bad_area(x);
 		addr = heap ? gsb_emu_malloc(heap, size, align) : 0;
 		gsb_emu_area_write(x, op, i, &addr, sizeof(addr));

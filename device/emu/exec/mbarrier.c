@@ -8,7 +8,9 @@
  *
  * PTX leaves open what happens to a program that breaks the rules: counts out of range, more arrivals
  * than are pending, a place that was never initialised. Here each ends the kernel with the reason, since
- * a program whose barrier does not hold has no right result. Shared memory is the cluster's, and one worker
+ * a program whose barrier does not hold has no right result. But one may be made invalid again, as libcu++'s pipelines make
+ * theirs when they end, and then what those stand in: that is nobody's barrier any more, and stays so. And who has waited may look
+ * after another has seen the phase end and made the barrier invalid: a GPU leaves the words of one, so the answer is there. Shared memory is the cluster's, and one worker
  * executes it: plain accesses, lane after lane.
  */
 #include "device/emu/exec/mbarrier.h"
@@ -27,6 +29,7 @@
 #define PHASE_BITS 2
 #define COUNT_MAX  ((1u << COUNT_BITS) - 1)
 #define TX_MAX	   ((1 << (TX_BITS - 1)) - 1)
+#define TX_GONE	   (-TX_MAX - 1) /* of one that was made invalid; none that is one comes to it */
 
 struct mbar {
 	uint32_t pending, expected, phase;
@@ -138,6 +141,12 @@ static void store(unsigned char *at, const struct mbar *m)
 	memcpy(at, &bits, sizeof(bits));
 }
 
+static void make_invalid(struct mbar *m)
+{
+	m->is_one = false;
+	m->tx = TX_GONE;
+}
+
 /* *token: the object as it was. */
 static const char *update(unsigned char *at, unsigned int what, uint32_t n, uint64_t *token)
 {
@@ -146,10 +155,12 @@ static const char *update(unsigned char *at, unsigned int what, uint32_t n, uint
 
 	if (what == GSB_PTX_OP_MBAR_INIT)
 		wrong = init(&m, n);
+	else if (!m.is_one && what == GSB_PTX_OP_MBAR_INVAL)
+		return NULL;
 	else if (!m.is_one)
 		wrong = "it was not initialised";
 	else if (what == GSB_PTX_OP_MBAR_INVAL)
-		m = (struct mbar){0};
+		make_invalid(&m);
 	else
 		wrong = change(&m, what, n);
 	if (wrong)
@@ -258,6 +269,15 @@ static bool is_over(const struct gsb_emu_op *op, const char *r, unsigned int lan
 	return (m->phase & 1) != (parity[lane] & 1);
 }
 
+/* Why nobody will end the phase that is asked for, if it is not @over; NULL: somebody may. */
+static const char *cannot_end(const struct mbar *m, bool over)
+{
+	if (m->is_one || (over && m->tx == TX_GONE))
+		return NULL;
+	return m->tx == TX_GONE ? "it was made invalid before the phase that is waited for was over"
+				: "it was not initialised";
+}
+
 /*
  * try_wait may keep a thread for a while: it gives up the warp's turn instead, so that who waits in a
  * loop does not keep those from running for whom it waits. What it found is what it says.
@@ -271,14 +291,16 @@ GSB_EMU_HANDLER(gsb_emu_do_MBAR_TEST)
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned int i = (unsigned int)__builtin_ctz(left);
 		unsigned char *at = gsb_emu_mbar_at(x, op, addr[i]);
+		const char *wrong;
 		struct mbar m;
 
 		if (!at || (at != last && !gsb_emu_async_looked_at(x, at)))
 			return NULL;
 		last = at;
 		m = unpack(load(at));
-		if (!m.is_one)
-			return broken(x, addr[i], "it was not initialised");
+		wrong = cannot_end(&m, is_over(op, r, i, &m));
+		if (wrong)
+			return broken(x, addr[i], wrong);
 		over |= (uint32_t)is_over(op, r, i, &m) << i;
 	}
 	gsb_emu_predicate_set(r, op->d, mask, over);

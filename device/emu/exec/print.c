@@ -98,8 +98,8 @@ const struct gsb_emu_op *gsb_emu_print(struct gsb_emu_exec *x, const struct gsb_
 		uint64_t addr;
 
 		x->mask = UINT32_C(1) << s.lane; /* who is to blame for a bad address */
-		if (!gsb_emu_area_read(x, op, s.lane, GSB_EMU_CALL_ALIGN, &addr, 8) ||
-		    !gsb_emu_area_read(x, op, s.lane, 2 * GSB_EMU_CALL_ALIGN, &s.args, 8))
+		if (!gsb_emu_area_read(x, op, s.lane, 0, &addr, 8) ||
+		    !gsb_emu_area_read(x, op, s.lane, 1, &s.args, 8))
 			return bad_area(x);
 		if (addr && !print_format(&s, addr, &result))
 			return gsb_emu_fail(x, CUDA_ERROR_ILLEGAL_ADDRESS, addr,
@@ -128,12 +128,12 @@ static bool assertion_read(struct gsb_emu_exec *x, const struct gsb_emu_op *op, 
 
 		if (!to[i])
 			continue;
-		if (!gsb_emu_area_read(x, op, lane, i * GSB_EMU_CALL_ALIGN, &addr, 8))
+		if (!gsb_emu_area_read(x, op, lane, i, &addr, 8))
 			return false;
 		if (!string_read(x, lane, addr, to[i], sizeof(a->what)))
 			strcpy(to[i], "?");
 	}
-	return gsb_emu_area_read(x, op, lane, 2 * GSB_EMU_CALL_ALIGN, &a->line, 4);
+	return gsb_emu_area_read(x, op, lane, 2, &a->line, 4);
 }
 
 static void assertion_show(const struct gsb_emu_exec *x, unsigned int lane,

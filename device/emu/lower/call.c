@@ -140,6 +140,7 @@ static void emit_call(struct gsb_emu_lowering *l, const struct gsb_ptx_func *tar
 		l->code->uses_heap |= b->heap;
 		op = gsb_emu_emit(l, b->form, true);
 		op->a = local;
+		op->imm = (int64_t)target->n_rets * GSB_EMU_CALL_ALIGN;
 		op->e = b->aligned;
 		return;
 	}
