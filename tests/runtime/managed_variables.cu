@@ -114,7 +114,7 @@ static volatile int *held_of(CUmodule module)
 {
 	CUdeviceptr held;
 	size_t bytes;
-	bool managed = false;
+	unsigned managed = 0; /* the driver writes four bytes */
 
 	CU(cuModuleGetGlobal(&held, &bytes, module, "held"));
 	EXPECT(bytes == 4);
