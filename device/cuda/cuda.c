@@ -323,6 +323,7 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.mem_cost = cuda_mem_cost,
 	.mem_free = cuda_mem_free,
 	.may_keep = true,
+	.loads_apart = true,
 	.array_alloc = cuda_array_alloc,
 	.array_bytes = cuda_array_bytes,
 	.mem_share = cuda_mem_share,

@@ -1,7 +1,7 @@
 /*
  * device.h - the structs of device/cuda, for its own files.
  *
- * These threads come here: the engine's, its loader (code), its pinners (host_prepare) and two helpers. The engine's alone issues,
+ * These threads come here: the engine's, its loaders (code, one for each tenant that loads), its pinners (host_prepare) and two helpers. The engine's alone issues,
  * polls and owns memory and queues; modules, pins and the helpers' jobs are under locks of their own.
  */
 #ifndef GSB_DEVICE_CUDA_DEVICE_H

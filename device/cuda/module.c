@@ -1,8 +1,9 @@
 /*
  * module.c - see module.h.
  *
- * An image goes to the driver as a library: compiling PTX so stops nobody's launches. Loading it into the context does, and
- * waits for the kernels that run; that is done at once, on the loader's thread, so that it does not hit a launch later, and
+ * An image goes to the driver as a library: compiling PTX so stops nobody's launches, and, since each tenant's loads have a thread of
+ * their own (loads_apart), nobody's loads: a large one may take minutes. Loading it into the context does stop launches, and
+ * waits for the kernels that run; that is done at once, on that thread, so that it does not hit a launch later, and
  * when those have ended that run now, so that a long one keeps nobody but who loads.
  *
  * A load whose PTX shows that it has no variables has nothing that could tell it from another load of the same bytes:
@@ -240,7 +241,7 @@ static struct cuda_image *use_shared(struct cuda_device *dev, uint64_t hash, con
 	return i;
 }
 
-/* The loader alone loads, so nobody else has made the same meanwhile. */
+/* Who loaded the same meanwhile has made one, too: there are two then, and either serves who comes next. */
 static void share(struct cuda_image *i, uint64_t hash, const void *bytes, size_t size)
 {
 	i->bytes = malloc(size);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -800,6 +801,64 @@ static void *managed_at(struct rig *rig, struct gsb_module *m, const char *name,
 	assert_int_equal(size, bytes);
 	assert_true(addr >= HOST_BASE && addr + size <= HOST_BASE + ops->module_managed(m));
 	return (void *)(uintptr_t)addr;
+}
+
+struct owner_loads {
+	const struct gsb_device_ops *ops;
+	struct gsb_space *space;
+	char text[sizeof(device_kernels_ptx) +
+		  64]; /* now of another owner's bytes, now of its own */
+	int err;
+};
+
+/* On a thread of its own, as the engine's for each tenant that loads. */
+static void *load_again_and_again(void *arg)
+{
+	struct owner_loads *o = arg;
+	char log[1024];
+
+	for (int i = 0; i < 8 && !o->err; i++) {
+		size_t n = strlen(device_kernels_ptx);
+		struct gsb_function_info info;
+		struct gsb_function *f;
+		struct gsb_module *m;
+
+		memcpy(o->text, device_kernels_ptx, n + 1);
+		if (i % 2)
+			sprintf(o->text + n, "\n// %p %d\n", (void *)o, i);
+		o->err = o->ops->module_load(o->space, o->text, strlen(o->text), &m, log,
+					     sizeof(log));
+		if (o->err)
+			break;
+		o->err = o->ops->function_get(m, "store", &f, &info);
+		if (!o->err)
+			o->err = o->ops->function_prepare(f, log, sizeof(log));
+		o->ops->module_unload(m);
+	}
+	return NULL;
+}
+
+/* Nobody's loads wait for another's, which may take minutes. */
+static void test_owners_load_at_the_same_time(void **state)
+{
+	struct rig *rig = *state;
+	struct owner_loads loads[4] = {0};
+	pthread_t threads[4];
+
+	assert_true(rig->dev->ops->loads_apart);
+	for (unsigned i = 0; i < 4; i++) {
+		loads[i].ops = rig->dev->ops;
+		loads[i].space = i ? make_space(rig->dev, i, 0) : rig->space;
+	}
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, load_again_and_again, &loads[i]),
+				 0);
+	for (unsigned i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(loads[i].err, 0);
+	}
+	for (unsigned i = 1; i < 4; i++)
+		rig->dev->ops->space_destroy(loads[i].space);
 }
 
 /* Host and kernels see the same bytes; a second load that is told so goes on with them, and has other variables anew. */
@@ -4463,6 +4522,7 @@ static int on_gpu(char *spec)
 		ON_GPU(test_linked_texts_are_one_module),
 		ON_GPU(test_global_get_gives_each_load_its_own),
 		ON_GPU(test_load_after_an_unload_has_fresh_variables),
+		ON_GPU(test_owners_load_at_the_same_time),
 		ON_GPU(test_managed_variables_lie_where_they_are_placed),
 		ON_GPU(test_managed_variables_begin_with_addresses_of_others),
 		ON_GPU(test_managed_variables_that_a_driver_cannot_have_are_refused_at_once),
@@ -4561,6 +4621,7 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU_AND_LANES(test_linked_texts_are_one_module),
 	ON_ALL_AND_LANES(test_global_get_gives_each_load_its_own),
 	ON_EMU_AND_LANES(test_load_after_an_unload_has_fresh_variables),
+	ON("lanes:emu:h200", test_owners_load_at_the_same_time),
 	ON_EMU_AND_LANES(test_managed_variables_lie_where_they_are_placed),
 	ON_EMU_AND_LANES(test_managed_variables_begin_with_addresses_of_others),
 	ON_ALL_AND_LANES(test_host_pin_stays_in_window),
