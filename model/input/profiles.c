@@ -54,11 +54,12 @@ static int read_names(struct gsb_profiles *p, char *text, uint32_t kernels[2], u
 		      struct gsb_text_error *err)
 {
 	char *comma = strchr(text, ',');
-	const char *names[2] = {text, comma + 1};
+	const char *names[2] = {text};
 
 	if (!comma || strchr(comma + 1, ','))
 		return gsb_text_refuse(err, line, "'%s' are not two kernels", text);
 	*comma = 0;
+	names[1] = comma + 1;
 	for (int i = 0; i < 2; i++) {
 		if (!*names[i] || strlen(names[i]) >= GSB_PROFILES_NAME_MAX)
 			return gsb_text_refuse(err, line, "a name has 1 to %d characters",

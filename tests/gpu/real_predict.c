@@ -131,11 +131,14 @@ static struct gsb_profiles *read_profiles(const char *path)
 	struct gsb_profiles *p;
 	struct gsb_text_error error;
 	FILE *f = fopen(path, "r");
-	size_t len = f ? fread(text, 1, sizeof(text), f) : 0;
+	size_t len;
 
-	if (!f || len == sizeof(text))
-		tsv_die(path, "no such file, or more than a MiB");
+	if (!f)
+		tsv_die(path, "no such file");
+	len = fread(text, 1, sizeof(text), f);
 	fclose(f);
+	if (len == sizeof(text))
+		tsv_die(path, "more than a MiB");
 	if (gsb_profiles_read(text, len, &p, &error))
 		tsv_die(path, error.what);
 	return p;

@@ -36,13 +36,29 @@ static struct gsb_job *next_job(const struct gsb_loader *l)
 
 static void *loader_main(void *arg);
 
-/* 0 or -errno. */
+static void join(struct gsb_loader *l, unsigned i)
+{
+	pthread_join(l->threads[i], NULL);
+	l->left &= ~((uint64_t)1 << i);
+}
+
+/* 0 or -errno. Who has left a place is on its way out, and waits for nobody. */
 static int start_thread(struct gsb_loader *l)
 {
-	int err = pthread_create(&l->threads[l->n_threads], NULL, loader_main, l);
+	unsigned i = (unsigned)__builtin_ctzll(~l->there);
+	int err;
 
-	l->n_threads += !err;
+	if (l->left >> i & 1)
+		join(l, i);
+	err = pthread_create(&l->threads[i], NULL, loader_main, l);
+	if (!err)
+		l->there |= (uint64_t)1 << i;
 	return -err;
+}
+
+static unsigned count_threads(const struct gsb_loader *l)
+{
+	return (unsigned)__builtin_popcountll(l->there);
 }
 
 /* Whatever can be done now has a thread: one that is idle, else a new one, else the first that ends what it does. */
@@ -50,10 +66,31 @@ static void see_to_next(struct gsb_loader *l)
 {
 	if (!next_job(l))
 		return;
-	if (l->n_doing < l->n_threads)
+	if (l->n_doing < count_threads(l))
 		pthread_cond_signal(&l->work);
-	else if (l->ops->loads_apart && !l->stop && l->n_threads < GSB_N_LOADERS_MAX)
+	else if (l->ops->loads_apart && !l->stop && count_threads(l) < GSB_N_LOADERS_MAX)
 		start_thread(l);
+}
+
+static unsigned own_place(const struct gsb_loader *l)
+{
+	unsigned i = 0;
+
+	while (!(l->there >> i & 1) || !pthread_equal(l->threads[i], pthread_self()))
+		i++;
+	return i;
+}
+
+/* Not the first: true, and the thread is to end. */
+static bool leave(struct gsb_loader *l)
+{
+	unsigned i = own_place(l);
+
+	if (!i)
+		return false;
+	l->there &= ~((uint64_t)1 << i);
+	l->left |= (uint64_t)1 << i;
+	return true;
 }
 
 static struct gsb_job *wait_for_job(struct gsb_loader *l)
@@ -61,7 +98,7 @@ static struct gsb_job *wait_for_job(struct gsb_loader *l)
 	struct gsb_job *j;
 
 	pthread_mutex_lock(&l->lock);
-	while (!(j = next_job(l)) && !l->stop)
+	while (!(j = next_job(l)) && !l->stop && !leave(l))
 		pthread_cond_wait(&l->work, &l->lock);
 	if (j) {
 		l->n_doing++;
@@ -120,15 +157,16 @@ int gsb_loader_start(struct gsb_loader *l, const struct gsb_device_ops *ops)
 	return err;
 }
 
-/* No thread is started any more, so those that there are stay where they are. */
+/* No thread is started any more, and none leaves but by ending. */
 void gsb_loader_stop(struct gsb_loader *l)
 {
 	pthread_mutex_lock(&l->lock);
 	l->stop = true;
 	pthread_cond_broadcast(&l->work);
 	pthread_mutex_unlock(&l->lock);
-	for (unsigned i = 0; i < l->n_threads; i++)
-		pthread_join(l->threads[i], NULL);
+	for (unsigned i = 0; i < GSB_N_LOADERS_MAX; i++)
+		if ((l->there | l->left) >> i & 1)
+			join(l, i);
 	pthread_cond_destroy(&l->work);
 	pthread_mutex_destroy(&l->lock);
 	close(l->done_fd);

@@ -81,14 +81,16 @@ struct gsb_job {
 
 #define GSB_N_LOADERS_MAX GSB_N_SLOTS /* one that hangs is in the way of its tenant alone */
 
-/* All under lock but the last three, and n_threads once it has been told to stop. */
+/* All under lock but the last three, and there once it has been told to stop. */
 struct gsb_loader {
 	pthread_mutex_t lock;
 	pthread_cond_t work;
-	pthread_t threads[GSB_N_LOADERS_MAX]; /* never fewer than there were once */
-	unsigned n_threads, n_doing;	      /* others are idle, or about to look */
-	struct gsb_job *todo, *doing, *done;  /* by round; in any order; oldest first */
-	uint64_t round;			      /* the latest of a job that was begun */
+	pthread_t threads
+		[GSB_N_LOADERS_MAX]; /* the first stays, the others leave when they find nothing to do */
+	uint64_t there, left;	     /* of these, a bit each; who has left is still to be joined */
+	unsigned n_doing; /* of those that are there; others are idle, or about to look */
+	struct gsb_job *todo, *doing, *done; /* by round; in any order; oldest first */
+	uint64_t round;			     /* the latest of a job that was begun */
 	bool stop;
 	int done_fd;	 /* eventfd: done is not empty */
 	unsigned n_jobs; /* the engine's count: given and not taken back */
