@@ -131,12 +131,14 @@ static struct gsb_profiles *read_profiles(const char *path)
 	struct gsb_profiles *p;
 	struct gsb_text_error error;
 	FILE *f = fopen(path, "r");
-	size_t len;
+	size_t len = 0;
 
-	if (!f)
+	if (f) {
+		len = fread(text, 1, sizeof(text), f);
+		fclose(f);
+	} else {
 		tsv_die(path, "no such file");
-	len = fread(text, 1, sizeof(text), f);
-	fclose(f);
+	}
 	if (len == sizeof(text))
 		tsv_die(path, "more than a MiB");
 	if (gsb_profiles_read(text, len, &p, &error))
