@@ -4137,6 +4137,26 @@ static void test_print_of_a_text_that_counts_its_nul(void **state)
 	assert_printed(rig, rig->space, false, "0.0.0\n");
 }
 
+/* One that comes to the driver only when its variables have a place. */
+static void test_print_of_what_has_managed_variables_is_its_spaces(void **state)
+{
+	static char text[sizeof(device_print_ptx) + 80];
+	struct rig *rig = *state;
+
+	snprintf(text, sizeof(text), "%s.visible .global .attribute(.managed) .u32 held = 5;\n",
+		 device_print_ptx);
+	rig->module = load_text(rig, rig->space, text);
+	map_host_window();
+	assert_int_equal(rig->dev->ops->host_pin(rig->space, HOST_BASE, 4096), 0);
+	assert_int_equal(rig->dev->ops->module_place(rig->module, HOST_BASE, true), 0);
+	launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 1}, 1});
+	assert_true(collect_one(rig).printed);
+	assert_printed(rig, rig->space, false, "0.0.0\n");
+	rig->dev->ops->module_unload(rig->module);
+	rig->module = NULL;
+	assert_int_equal(rig->dev->ops->host_unpin(rig->space, HOST_BASE, 4096), 0);
+}
+
 /* Strings are cut, and what they belong to is whole. */
 static void test_print_of_a_long_string_is_cut(void **state)
 {
@@ -4577,6 +4597,7 @@ static int on_gpu(char *spec)
 		ON_GPU(test_print_stays_in_its_space),
 		ON_GPU(test_print_shows_each_conversion),
 		ON_GPU(test_print_of_a_text_that_counts_its_nul),
+		ON_GPU(test_print_of_what_has_managed_variables_is_its_spaces),
 		ON_GPU(test_print_of_a_long_string_is_cut),
 		ON_GPU(test_print_of_linked_modules_is_one_text),
 		ON_GPU(test_print_of_many_threads_is_all_there),
