@@ -192,6 +192,7 @@ PROGRAM(event_of_another_context)
 	float ms;
 
 	must(cu.cuEventRecord(e, s));
+	hold(s);
 	must(cu.cuCtxSetCurrent(other));
 	there = stream(0);
 	mine = event(0);
@@ -200,6 +201,7 @@ PROGRAM(event_of_another_context)
 	ask("record-in-null", cuEventRecord(e, NULL));
 	ask("record-in-its", cuEventRecord(e, s));
 	ask("query", cuEventQuery(e));
+	let_go();
 	ask("synchronize", cuEventSynchronize(e));
 	must(cu.cuEventRecord(mine, there));
 	must(cu.cuEventSynchronize(mine));
