@@ -10,7 +10,7 @@ cudart_sources = \
 	cudart/calls/calls.h cudart/calls/kind.h \
 	cudart/calls/array.c \
 	cudart/calls/box.c \
-	cudart/calls/compiler.c cudart/calls/compiler.h \
+	cudart/calls/generated.c cudart/calls/generated.h \
 	cudart/calls/copy.c \
 	cudart/calls/copy_array.c \
 	cudart/calls/device.c \

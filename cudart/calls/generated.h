@@ -1,9 +1,9 @@
 /*
- * compiler.h - the functions that the compiler's own code calls, as it declares them (crt/host_runtime.h of the
+ * generated.h - the functions that the compiler's own code calls, as it declares them (crt/host_runtime.h of the
  * toolkit).
  */
-#ifndef GSB_CUDART_CALLS_COMPILER_H
-#define GSB_CUDART_CALLS_COMPILER_H
+#ifndef GSB_CUDART_CALLS_GENERATED_H
+#define GSB_CUDART_CALLS_GENERATED_H
 
 #include "base/compiler.h"
 #include "cudart/abi.h"

@@ -1,10 +1,10 @@
 /*
- * calls/compiler.c - the functions that the compiler's own code calls: it registers what is in a program before
+ * calls/generated.c - the functions that the compiler's own code calls: it registers what is in a program before
  * main(), and splits `kernel<<<...>>>(...)` into a configuration that is pushed, its arguments, and a launch of it.
  */
 #include "base/compiler.h"
 #include "cudart/calls/calls.h"
-#include "cudart/calls/compiler.h"
+#include "cudart/calls/generated.h"
 #include "cudart/context.h"
 #include "cudart/error.h"
 #include "cudart/registry.h"
