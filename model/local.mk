@@ -46,6 +46,7 @@ libmodel_la_SOURCES += \
 	model/time/fraction.c model/time/fraction.h \
 	model/time/law.c model/time/law.h \
 	model/time/probes.c model/time/probes.h \
+	model/time/three.c model/time/three.h \
 	model/time/progress.c model/time/progress.h \
 	model/time/queueing.c model/time/queueing.h
 
@@ -53,6 +54,7 @@ libmodel_la_SOURCES += \
 libmodel_la_SOURCES += \
 	model/input/kernels.c model/input/kernels.h \
 	model/input/profiles.c model/input/profiles.h \
+	model/input/beside.c model/input/beside.h \
 	model/input/workload.c model/input/workload.h
 
 check_PROGRAMS += tests/unit/test_arch
@@ -132,6 +134,11 @@ check_PROGRAMS += tests/unit/test_probes
 tests_unit_test_probes_SOURCES = tests/unit/test_probes.c
 tests_unit_test_probes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_probes_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_beside
+tests_unit_test_beside_SOURCES = tests/unit/test_beside.c
+tests_unit_test_beside_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_beside_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_profiles
 tests_unit_test_profiles_SOURCES = tests/unit/test_profiles.c

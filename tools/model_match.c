@@ -1,8 +1,10 @@
 /*
  * model_match.c - gsb-model match: who beside whom, from how each kernel gets on with the same probes.
  */
+#include <math.h>
 #include <stdio.h>
 
+#include "model/input/beside.h"
 #include "model/solvers/matching.h"
 #include "tools/model_commands.h"
 #include "tools/model_report.h"
@@ -148,6 +150,51 @@ static void find_all(const struct chosen *c, struct meeting *best, double *cost)
 		}
 }
 
+/* The best of all orders, with as many blocks for the two younger ones as each other: what all at once takes. */
+static struct gsb_beside_set find_three(const struct chosen *c, double *makespan)
+{
+	static const uint32_t orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+					     {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+	struct gsb_beside_set best = {0};
+
+	*makespan = INFINITY;
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(orders); i++)
+		for (uint32_t d = 0; d < gsb_profiles_n_divisions(c->profiles); d++) {
+			double share = gsb_profiles_share(c->profiles, d), takes;
+			struct gsb_beside_set s = {.n = 3};
+
+			for (unsigned k = 0; k < 3; k++) {
+				s.kernels[k] = c->kernels[orders[i][k]];
+				s.parts[k] = k ? (1 - share) / 2 : share;
+			}
+			takes = gsb_beside_makespan(c->profiles, &s);
+			if (takes < *makespan) {
+				*makespan = takes;
+				best = s;
+			}
+		}
+	return best;
+}
+
+/* Of three: whether all at once pays more than two of them. */
+static void say_three(struct report *r, const struct chosen *c, double in_pairs)
+{
+	static const char *const ages[] = {"oldest of three", "second of three", "third of three"};
+	double speeds[GSB_BESIDE_MAX], makespan;
+	struct gsb_beside_set s = find_three(c, &makespan);
+
+	gsb_beside_speeds(c->profiles, &s, speeds);
+	report_fact_number(r, "three at once", "%.3f", makespan);
+	for (uint32_t i = 0; i < s.n; i++) {
+		char text[GSB_PROFILES_NAME_MAX + 64];
+
+		snprintf(text, sizeof(text), "%s, share %.3f, speed %.3f",
+			 gsb_profiles_name(c->profiles, s.kernels[i]), s.parts[i], speeds[i]);
+		report_fact_text(r, ages[i], text);
+	}
+	report_fact_text(r, "verdict", makespan < in_pairs ? "run three at once" : "run in pairs");
+}
+
 static int print_matching(const struct model_input *in, const struct chosen *c)
 {
 	static struct meeting best[GSB_MATCHING_MAX * GSB_MATCHING_MAX];
@@ -171,6 +218,8 @@ static int print_matching(const struct model_input *in, const struct chosen *c)
 	report_fact_number(&r, "one after the other", "%u", c->n);
 	report_fact_number(&r, "in these pairs", "%.3f", sum);
 	report_fact_number(&r, "gain", "%.3f", c->n / sum);
+	if (c->n == 3)
+		say_three(&r, c, sum);
 	report_finish(&r);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/gpu/arch.h"
+#include "model/input/beside.h"
 #include "model/input/profiles.h"
 #include "model/time/counts.h"
 #include "model/time/demand.h"
@@ -211,26 +212,55 @@ static double find_makespan(const struct world *w, const struct company *c, enum
 	return end;
 }
 
-/* Of two that were both beside the probes: makespans, too, are as theirs were. What each has alone is of the same file as for the others. */
-static void print_by_probes(const struct world *w, const struct company *c)
+/* Two that were both beside the probes: makespans, too, are as theirs were. What each has alone is of the same file as for the others. */
+static void print_two_by_probes(const struct world *w, const struct company *c,
+				const uint32_t *in_profiles)
 {
 	const struct kernel *k[2] = {&w->kernels[c->kernels[0]], &w->kernels[c->kernels[1]]};
 	const double f = (double)c->eighths[0] / REAL_EIGHTHS;
-	uint32_t older, younger, division;
+	uint32_t division = gsb_profiles_division(w->profiles, f);
 	struct gsb_encounter b;
 	double alone[2];
 
-	if (!w->profiles || c->n != 2)
+	if (division == gsb_profiles_n_divisions(w->profiles))
 		return;
-	older = gsb_profiles_find(w->profiles, k[0]->name);
-	younger = gsb_profiles_find(w->profiles, k[1]->name);
-	division = gsb_profiles_division(w->profiles, f);
-	if (older == gsb_profiles_n(w->profiles) || younger == gsb_profiles_n(w->profiles) ||
-	    division == gsb_profiles_n_divisions(w->profiles))
-		return;
-	gsb_profiles_predict(w->profiles, older, younger, division, &b, alone);
+	gsb_profiles_predict(w->profiles, in_profiles[0], in_profiles[1], division, &b, alone);
 	printf("\t%.6f,%.6f\t%.4f", b.older * gsb_curve_speed(&k[0]->curve, f),
 	       b.younger * gsb_curve_speed(&k[1]->curve, 1 - f), b.makespan);
+}
+
+static void print_three_by_probes(const struct world *w, const struct company *c,
+				  const uint32_t *in_profiles)
+{
+	struct gsb_beside_set set = {.n = c->n};
+	double speeds[GSB_BESIDE_MAX];
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		set.kernels[i] = in_profiles[i];
+		set.parts[i] = (double)c->eighths[i] / REAL_EIGHTHS;
+	}
+	gsb_beside_speeds(w->profiles, &set, speeds);
+	for (uint32_t i = 0; i < c->n; i++)
+		printf("%c%.6f", i ? ',' : '\t', speeds[i]);
+	printf("\t%.4f", gsb_beside_makespan(w->profiles, &set));
+}
+
+/* Where all of them were beside the probes. */
+static void print_by_probes(const struct world *w, const struct company *c)
+{
+	uint32_t in_profiles[REAL_BESIDE_MAX];
+
+	if (!w->profiles)
+		return;
+	for (uint32_t i = 0; i < c->n; i++) {
+		in_profiles[i] = gsb_profiles_find(w->profiles, w->kernels[c->kernels[i]].name);
+		if (in_profiles[i] == gsb_profiles_n(w->profiles))
+			return;
+	}
+	if (c->n == 2)
+		print_two_by_probes(w, c, in_profiles);
+	else
+		print_three_by_probes(w, c, in_profiles);
 }
 
 static void print_company(const struct world *w, const struct company *c)

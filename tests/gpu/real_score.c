@@ -155,7 +155,7 @@ static void read_measured(struct rows *rows, const struct rows *predicted, const
 		tsv_die(path, "nothing was measured");
 }
 
-/* Not of three kernels, nor where nobody was beside the probes. */
+/* Not where nobody was beside the probes, or three of them not reckoned by that. */
 static bool is_predicted(const struct rows *rows, enum real_way way)
 {
 	for (uint32_t i = 0; i < rows->n; i++)

@@ -23,7 +23,7 @@ enum real_way {
 	REAL_WAYS
 };
 
-/* What a file of predictions has; the rest needs none. The last is of pairs alone, where the kernels were measured beside the probes. */
+/* What a file of predictions has; the rest needs none. The last is there where the kernels were measured beside the probes. */
 #define REAL_PREDICTED (REAL_PROBES + 1)
 
 /* predict GPU ALONE DEMANDS [PROFILES]: of all pairs, and of the triples that are drawn; measured ones are not seen. */

@@ -203,6 +203,12 @@ match_says_who_goes_with_whom() {
 	expect 0 '^verdict: run one after the other$' "$model" match "$seen" box updates
 	# an odd one is alone
 	expect 0 '"older": "box", "younger": "-", "share_of_older": null' "$model" --json match "$seen" nearest arithmetic box
+	# three at once, or two of them: these pay (an H200 took 1.65 with these parts), and of those the third would only be in the way
+	expect 0 '^three at once: 1\.959$' "$model" match "$seen" tile_update radix_partition arithmetic
+	expect 0 '^oldest of three: tile_update, share 0\.500, speed 0\.560$' "$model" match "$seen" tile_update radix_partition arithmetic
+	expect 0 '^third of three: radix_partition, share 0\.250, speed 0\.542$' "$model" match "$seen" tile_update radix_partition arithmetic
+	expect 0 '^verdict: run three at once$' "$model" match "$seen" arithmetic tile_update radix_partition
+	expect 0 '^verdict: run in pairs$' "$model" match "$seen" nearest plate box
 	expect 2 "has no kernel 'nix'" "$model" match "$seen" nearest nix
 	expect 2 "'nearest' is named twice" "$model" match "$seen" nearest nearest
 	expect 2 'has no two kernels beside the probes' "$model" match "$seen" nearest
