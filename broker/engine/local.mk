@@ -52,6 +52,7 @@ libengine_la_SOURCES = \
 	broker/engine/code/admit.c \
 	broker/engine/code/code.h \
 	broker/engine/code/compare.c broker/engine/code/compare.h \
+	broker/engine/code/counting.c broker/engine/code/counting.h \
 	broker/engine/code/demand.c broker/engine/code/demand.h \
 	broker/engine/code/facts.c broker/engine/code/facts.h \
 	broker/engine/code/function.c \
@@ -64,6 +65,7 @@ libengine_la_SOURCES = \
 	broker/engine/code/resizing.c broker/engine/code/resizing.h \
 	broker/engine/code/scratch.c broker/engine/code/scratch.h \
 	broker/engine/code/variants.c broker/engine/code/variants.h \
+	broker/engine/code/variants_make.c broker/engine/code/variants_make.h \
 	broker/engine/code/occupancy.c \
 	broker/engine/code/tensor_map.c \
 	broker/engine/work/complete.c \

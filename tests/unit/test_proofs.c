@@ -21,6 +21,7 @@
 #include "broker/engine/code/resizing.h"
 #include "broker/engine/work/times.h"
 #include "broker/engine/code/variants.h"
+#include "broker/engine/code/variants_make.h"
 #include "broker/policy/estimate.h"
 #include "gsb/device_info.h"
 

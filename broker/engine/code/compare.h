@@ -41,7 +41,7 @@ bool gsb_compare_is_same(struct gsb_compare *c);
 
 /*
  * gsb_compare_run() - have the loader's thread compare; where they differ the form is refuted
- * @fence: as gsb_demand_note()
+ * @fence: as gsb_counting_note()
  */
 void gsb_compare_run(struct gsb_tenant *t, struct gsb_kernel_fn *fn, struct gsb_fence *fence,
 		     struct gsb_compare *c);

@@ -3,10 +3,7 @@
  *
  * Originals and variants are loaded together, because a load of its own would stall the device later, and because both must see
  * the same variables. Nothing of a variant can be seen from a program: its names are hidden, and all that is asked of a
- * kernel is asked of the original.
- *
- * What cannot be made (no PTX in the image, PTX that is not understood, no memory) is not made: the image is then
- * loaded as it is.
+ * kernel is asked of the original.. variants_make.h makes them.
  */
 #ifndef GSB_BROKER_ENGINE_CODE_VARIANTS_H
 #define GSB_BROKER_ENGINE_CODE_VARIANTS_H
@@ -21,8 +18,7 @@
 #include "broker/policy/shape.h"
 #include "gsb/wire.h"
 #include "ptx/resize/facts.h"
-
-struct gsb_resizing;
+#include "ptx/resize/rewrite.h"
 
 /* Numbers whose sums differ by the order in which they are added. */
 enum gsb_rounds { GSB_ROUNDS_F32 = 1, GSB_ROUNDS_F64 = 2, GSB_ROUNDS_OTHER = 4 };
@@ -58,18 +54,8 @@ struct gsb_variants {
 	struct gsb_ptx_module *module; /* the originals, where launches count; NULL: in the text */
 };
 
-/**
- * gsb_variants_make() - read an image, prove, and write; or read what is kept of it (proofs.h)
- * @image, @size: PTX text or a fatbin
- * @cc:     of the device: 90
- * @wanted: GSB_SHAPE_BIT() of the shapes to make possible
- * @out:    for gsb_variants_destroy(); written only on success
- *
- * Context: the loader's thread: may take seconds. Return: 0, -ENOEXEC (no PTX in it), -EILSEQ (not understood),
- *          -ENOENT (no kernel bears a shape), -E2BIG, -ENOMEM.
- */
-int gsb_variants_make(const struct gsb_resizing *r, const void *image, size_t size, uint32_t cc,
-		      uint32_t wanted, struct gsb_variants **out);
+/* At least one of its kernels can count. */
+bool gsb_variants_count(const struct gsb_variants *v);
 /* It is loaded: what only the device needed goes. */
 void gsb_variants_loaded(struct gsb_variants *v);
 void gsb_variants_destroy(struct gsb_variants *v); /* NULL is fine */
@@ -86,6 +72,8 @@ const struct gsb_ptx_module *gsb_variants_module(struct gsb_variants *v);
 const char *gsb_variants_name(const struct gsb_variants *v, const struct gsb_proof *proof);
 /* Is this one of ours? Then no program may know of it. */
 bool gsb_variants_hide(const struct gsb_variants *v, const char *name);
+/* Is that form other code than the original, and which? */
+bool gsb_variant_is_written(enum gsb_shape_form form, enum gsb_rewrite_form *out);
 /* "vadd$slice"; of RESHAPE and AS_ASKED the kernel itself. False: too long. */
 bool gsb_variant_name(const char *kernel, enum gsb_shape_form form, char out[GSB_NAME_MAX + 1]);
 

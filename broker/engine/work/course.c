@@ -12,7 +12,7 @@
 #include "base/checked.h"
 #include "base/err.h"
 #include "broker/engine/code/code.h"
-#include "broker/engine/code/demand.h"
+#include "broker/engine/code/counting.h"
 #include "broker/engine/code/scratch.h"
 #include "broker/engine/code/variants.h"
 #include "broker/engine/tenant/tenant.h"
@@ -104,7 +104,8 @@ static bool next_to_count(const struct gsb_course *c, const struct gsb_item *ite
 {
 	const uint64_t addr = gsb_scratch_words(gsb_ctx_of(item->op.order));
 	const uint64_t bytes = item->fn->proof->n_count_words * sizeof(uint64_t);
-	struct gsb_variant_count p = {.words = addr, .every = gsb_demand_every(&item->cmd.launch)};
+	struct gsb_variant_count p = {.words = addr,
+				      .every = gsb_counting_every(&item->cmd.launch)};
 
 	switch (c->n_shaped) {
 	case 0: zero(cmd, addr, bytes); return true;
@@ -503,11 +504,11 @@ static void end_counting(struct gsb_course *c, struct gsb_item *item)
 	uint64_t *words = c->words;
 
 	if (!c->joint.result && !item->op.order->failed &&
-	    gsb_demand_is_wanted(item->fn, &item->cmd.launch)) {
+	    gsb_counting_is_wanted(item->fn, &item->cmd.launch)) {
 		c->words = NULL;
 		gsb_ctx_of(item->op.order)->counting = false;
-		gsb_demand_note(gsb_tenant_of(item->op.stream->queues), item->fn, item->op.fence,
-				&item->cmd.launch, words);
+		gsb_counting_note(gsb_tenant_of(item->op.stream->queues), item->fn, item->op.fence,
+				  &item->cmd.launch, words);
 	}
 	drop_words(c, item);
 }

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "broker/engine/code/code.h"
-#include "broker/engine/code/demand.h"
+#include "broker/engine/code/counting.h"
 #include "broker/engine/code/variants.h"
 #include "broker/engine/tenant/tenant.h"
 #include "trace/compact.h"
@@ -247,7 +247,7 @@ static struct gsb_shape shape_of(const struct gsb_item *item, const struct gsb_d
 
 	if (item->cmd.kind == GSB_CMD_LAUNCH && item->fn->shapes) {
 		if (item->fn->shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT) &&
-		    gsb_demand_is_wanted(item->fn, l) && gsb_code_admits(t, item->fn, l, &count))
+		    gsb_counting_is_wanted(item->fn, l) && gsb_code_admits(t, item->fn, l, &count))
 			return count;
 		if (force->form != GSB_SHAPE_AS_ASKED && gsb_code_admits(t, item->fn, l, force))
 			return *force;

@@ -4,7 +4,7 @@
 #include "broker/engine/work/run.h"
 
 #include "broker/engine/code/code.h"
-#include "broker/engine/code/demand.h"
+#include "broker/engine/code/counting.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
 #include "broker/engine/work/view.h"
@@ -39,7 +39,7 @@ static bool is_plain(const struct gsb_item *item)
 		return true;
 	return !item->scheduler->policy->reshapes && !item->fn->is_cut &&
 	       t->resizing->force.form == GSB_SHAPE_AS_ASKED &&
-	       !gsb_demand_is_wanted(item->fn, &item->cmd.launch);
+	       !gsb_counting_is_wanted(item->fn, &item->cmd.launch);
 }
 
 /* What a short one takes; 0: it is not short, or not known. */
