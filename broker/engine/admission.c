@@ -18,8 +18,8 @@
 #include "base/log.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/context.h"
+#include "broker/engine/dismissal.h"
 #include "broker/engine/engine.h"
-#include "broker/engine/event_ipc.h"
 #include "broker/engine/memory/kept.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/memory/virtual.h"
@@ -27,7 +27,6 @@
 #include "broker/engine/start_line.h"
 #include "broker/engine/tell.h"
 #include "shm/region.h"
-#include "shm/wait.h"
 
 /* Real clock: a waiting thread spins this long before it sleeps, from which it takes some 20 us to wake. */
 #define TENANT_SPIN_NS	 50000
@@ -413,57 +412,6 @@ void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *li
 }
 
 /* ---- the end ---- */
-
-void gsb_tenant_leave(struct gsb_tenant *t)
-{
-	if (t->state == GSB_TENANT_LEAVING)
-		return;
-	t->state = GSB_TENANT_LEAVING;
-	t->left_ns = gsb_clock_ns();
-	t->running_since_ns = 0; /* nobody waits for it */
-	gsb_watches_remove(t->watches, &t->pidfd);
-	gsb_watches_remove(t->watches, &t->socket);
-	for (uint32_t i = 0; i < GSB_N_CTXS; i++) {
-		struct gsb_ctx *ctx = t->ctxs[i];
-
-		if (!ctx)
-			continue;
-		if (!ctx->error)
-			ctx->error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-		gsb_order_fail(&ctx->order);
-		if (t->dev->ops->space_cancel)
-			t->dev->ops->space_cancel(ctx->space);
-		gsb_memory_ctx_cancel(ctx);
-	}
-	gsb_virtual_cancel(t);
-	gsb_ipc_event_cancel(t);
-	gsb_host_func_drop(t);
-}
-
-void gsb_tenant_dismiss(struct gsb_tenant *t, CUresult result, const char *why)
-{
-	struct gsb_msg_cut m = {.result = result};
-
-	if (t->state == GSB_TENANT_LEAVING)
-		return;
-	snprintf(m.reason, sizeof(m.reason), "%s", why);
-	atomic_store_explicit(&t->region->header.fatal, (uint32_t)result, memory_order_release);
-	gsb_wake_waiters(t->region);
-	gsb_msg_init(&m.msg, GSB_MSG_CUT, sizeof(m));
-	gsb_channel_send(t->socket.fd, &m.msg, NULL, 0); /* courtesy: fatal says it, too */
-	gsb_tenant_leave(t);
-}
-
-void gsb_tenant_cut(struct gsb_tenant *t, CUresult result)
-{
-	if (t->state == GSB_TENANT_LEAVING)
-		return;
-	t->cut = true;
-	t->engine->n_cut++;
-	gsb_log(GSB_LOG_ERROR, "tenant", "%u (%s, pid %u) is cut off: %s", t->id, t->name, t->pid,
-		t->why);
-	gsb_tenant_dismiss(t, result, t->why);
-}
 
 static void account_gone(struct gsb_engine *e, const struct gsb_tenant *t)
 {

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "broker/control.h"
-#include "gsb/cuabi.h"
 
 struct gsb_engine;
 struct gsb_tenant;
@@ -34,15 +33,6 @@ struct gsb_admission {
  */
 int gsb_tenant_admit(struct gsb_engine *e, const struct gsb_admission *a, struct gsb_tenant **out,
 		     char *why, size_t why_size);
-
-/* No more of it: drop its queue, have its running kernels abandoned. */
-void gsb_tenant_leave(struct gsb_tenant *t);
-
-/* The same, and the tenant is told why: every later call of it returns result. */
-void gsb_tenant_dismiss(struct gsb_tenant *t, CUresult result, const char *why);
-
-/* The same for one that broke the protocol, as gsb_violation() noted; goes to the log, too. */
-void gsb_tenant_cut(struct gsb_tenant *t, CUresult result);
 
 /* Events are recorded, or no longer: the tenant stamps its records, or not. */
 void gsb_tenant_trace(struct gsb_tenant *t);

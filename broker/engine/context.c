@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "broker/engine/admission.h"
+#include "broker/engine/dismissal.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/memory/share.h"

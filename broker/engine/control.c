@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "broker/engine/admission.h"
+#include "broker/engine/dismissal.h"
 #include "broker/engine/status.h"
 #include "broker/engine/tell.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "broker/engine/admission.h"
+#include "broker/engine/dismissal.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/context.h"
 #include "broker/engine/engine.h"

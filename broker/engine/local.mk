@@ -7,6 +7,7 @@ libengine_la_SOURCES = \
 	broker/engine/admission.c broker/engine/admission.h \
 	broker/engine/context.c broker/engine/context.h \
 	broker/engine/control.c broker/engine/control.h \
+	broker/engine/dismissal.c broker/engine/dismissal.h \
 	broker/engine/dispatch.c broker/engine/dispatch.h \
 	broker/engine/event_ipc.c broker/engine/event_ipc.h \
 	broker/engine/gate.c broker/engine/gate.h \

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "broker/engine/admission.h"
+#include "broker/engine/dismissal.h"
 #include "broker/engine/dispatch.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/gate.h"
