@@ -28,7 +28,7 @@ libpolicy_la_SOURCES = \
 	broker/policy/split.c \
 	broker/policy/turns.c \
 	broker/policy/whatif.c broker/policy/whatif.h
-EXTRA_DIST += doc/multiqx.md doc/planner.md
+EXTRA_DIST += doc/critical-answers.md doc/multiqx.md doc/planner.md
 libpolicy_la_LIBADD = libmodel.la libbase.la -lm
 
 check_PROGRAMS += tests/unit/test_estimate
