@@ -1,6 +1,7 @@
 /*
  * test_cuabi.c - our declarations of the driver's interface against the toolkit's cuda.h: sizes, offsets, values,
- * prototypes. And the list of entry points against the toolkit's stub of the driver and its version table.
+ * prototypes. And the list of entry points against the toolkit's stub of the driver, its headers for graphics, and
+ * its version tables.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +52,70 @@ static bool is_entry(const char *symbol)
 	return false;
 }
 
-static void test_entries_are_the_stubs_symbols(void **state)
+static const struct entry *entry_of(const char *name, int since, bool per_thread)
+{
+	for (size_t i = 0; i < N_ENTRIES; i++)
+		if (!strcmp(entries[i].name, name) && entries[i].since == since &&
+		    entries[i].per_thread == per_thread)
+			return &entries[i];
+	return NULL;
+}
+
+/* A header of typedefs names each (name, version, form) once, as PFN_name_vVERSION[_ptsz|_ptds]. `each` gets its entry, NULL: none. */
+static void typedefs_of(const char *header, void (*each)(const char *name, const struct entry *e))
+{
+	char name[200], line[4096];
+	FILE *f = fopen(header, "r");
+	int version;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		for (const char *at = line; (at = strstr(at, "PFN_")); at++) {
+			const char *v = strstr(at, "_v");
+			int used = 0;
+
+			if (!v || sscanf(v, "_v%d%n", &version, &used) != 1 || version < 1000)
+				continue;
+			snprintf(name, sizeof(name), "%.*s", (int)(v - at - 4), at + 4);
+			each(name, entry_of(name, version,
+					    !strncmp(v + used, "_pts", 4) ||
+						    !strncmp(v + used, "_ptd", 4)));
+		}
+	}
+	fclose(f);
+}
+
+/* What the driver exports for OpenGL, EGL and VDPAU is in no stub, but in headers of its own. */
+static const char *const graphics_headers[] = {GSB_CUDA_INCLUDE "/cudaGLTypedefs.h",
+					       GSB_CUDA_INCLUDE "/cudaEGLTypedefs.h",
+					       GSB_CUDA_INCLUDE "/cudaVDPAUTypedefs.h"};
+#define N_GRAPHICS_HEADERS (sizeof(graphics_headers) / sizeof(graphics_headers[0]))
+
+static bool found[N_ENTRIES];
+
+static void mark_found(const char *name, const struct entry *e)
+{
+	if (e)
+		found[e - entries] = true;
+}
+
+static void expect_entry(const char *name, const struct entry *e)
+{
+	if (!e && strncmp(name, "cuWGL", 5)) /* Windows' */
+		fail_msg("%s is missing", name);
+	mark_found(name, e);
+}
+
+static size_t n_found(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_ENTRIES; i++)
+		n += found[i];
+	return n;
+}
+
+static void test_entries_are_the_symbols_of_stub_and_graphics_headers(void **state)
 {
 	char line[512];
 	size_t n = 0;
@@ -65,42 +129,19 @@ static void test_entries_are_the_stubs_symbols(void **state)
 		n++;
 	}
 	assert_int_equal(pclose(nm), 0);
-	assert_int_equal(n, N_ENTRIES);
+	memset(found, 0, sizeof(found));
+	for (size_t h = 0; h < N_GRAPHICS_HEADERS; h++)
+		typedefs_of(graphics_headers[h], expect_entry);
+	assert_int_equal(n + n_found(), N_ENTRIES);
 }
 
-/* The toolkit's header of typedefs names each (name, version, form) once, as PFN_name_vVERSION[_ptsz|_ptds]. */
 static void test_entries_have_the_toolkits_versions(void **state)
 {
-	static const char *const headers[] = {GSB_CUDA_INCLUDE "/cudaTypedefs.h",
-					      GSB_CUDA_INCLUDE "/cudaProfilerTypedefs.h"};
-	bool found[N_ENTRIES] = {false};
-	char name[200], line[4096];
-	int version;
-
-	for (size_t h = 0; h < 2; h++) {
-		FILE *f = fopen(headers[h], "r");
-
-		assert_non_null(f);
-		while (fgets(line, sizeof(line), f)) {
-			for (const char *at = line; (at = strstr(at, "PFN_")); at++) {
-				const char *v = strstr(at, "_v");
-				int used = 0;
-				bool pt;
-
-				if (!v || sscanf(v, "_v%d%n", &version, &used) != 1 ||
-				    version < 1000)
-					continue;
-				snprintf(name, sizeof(name), "%.*s", (int)(v - at - 4), at + 4);
-				pt = !strncmp(v + used, "_pts", 4) || !strncmp(v + used, "_ptd", 4);
-				for (size_t i = 0; i < N_ENTRIES; i++)
-					if (!strcmp(entries[i].name, name) &&
-					    entries[i].since == version &&
-					    entries[i].per_thread == pt)
-						found[i] = true;
-			}
-		}
-		fclose(f);
-	}
+	memset(found, 0, sizeof(found));
+	typedefs_of(GSB_CUDA_INCLUDE "/cudaTypedefs.h", mark_found);
+	typedefs_of(GSB_CUDA_INCLUDE "/cudaProfilerTypedefs.h", mark_found);
+	for (size_t h = 0; h < N_GRAPHICS_HEADERS; h++)
+		typedefs_of(graphics_headers[h], mark_found);
 	for (size_t i = 0; i < N_ENTRIES; i++)
 		if (!found[i])
 			fail_msg("%s: the toolkit has no %s of version %d", entries[i].symbol,
@@ -111,7 +152,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cuabi_sizes_offsets_and_values_are_the_toolkits),
-		cmocka_unit_test(test_entries_are_the_stubs_symbols),
+		cmocka_unit_test(test_entries_are_the_symbols_of_stub_and_graphics_headers),
 		cmocka_unit_test(test_entries_have_the_toolkits_versions),
 	};
 
