@@ -31,14 +31,16 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static bool is_name_start(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '%';
-}
-
 static bool is_name(char c)
 {
-	return is_name_start(c) || is_digit(c);
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
+	       is_digit(c);
+}
+
+/* A percent sign begins a name and is in none: `mov.u32%r1` is two words. */
+static bool is_name_start(char c)
+{
+	return (is_name(c) && !is_digit(c)) || c == '%';
 }
 
 static int hex_digit(char c)
@@ -115,7 +117,7 @@ static void lex_word(struct gsb_ptx_lexer *lx, struct gsb_ptx_token *tok)
 	bool dotted = false;
 
 	tok->kind = GSB_PTX_TOKEN_WORD;
-	for (;; lx->at++) {
+	for (lx->at++;; lx->at++) {
 		char c = peek(lx, 0);
 
 		if (is_name(c))
@@ -287,7 +289,7 @@ static void lex_one(struct gsb_ptx_lexer *lx, struct gsb_ptx_token *tok)
 		lex_word(lx, tok);
 	else if (is_digit(c) || (c == '.' && is_digit(peek(lx, 1))))
 		lex_number(lx, tok);
-	else if (c == '.' && is_name_start(peek(lx, 1)))
+	else if (c == '.' && is_name(peek(lx, 1)))
 		lex_directive(lx, tok);
 	else if (c == '"')
 		lex_string(lx, tok);

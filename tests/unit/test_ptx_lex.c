@@ -88,6 +88,32 @@ static void test_lex_word_takes_modifiers_and_axes(void **state)
 	assert_int_equal(only_token("\"a string\"").kind, GSB_PTX_TOKEN_STRING);
 }
 
+static void assert_words(const char *text, const char *first, const char *second)
+{
+	struct gsb_ptx_token a, b, end;
+	struct gsb_ptx_lexer lx;
+
+	gsb_ptx_lex_init(&lx, text, strlen(text));
+	gsb_ptx_lex_next(&lx, &a);
+	gsb_ptx_lex_next(&lx, &b);
+	gsb_ptx_lex_next(&lx, &end);
+	assert_int_equal(a.kind, GSB_PTX_TOKEN_WORD);
+	assert_int_equal(b.kind, GSB_PTX_TOKEN_WORD);
+	assert_int_equal(end.kind, GSB_PTX_TOKEN_END);
+	assert_int_equal(a.len, strlen(first));
+	assert_memory_equal(a.at, first, a.len);
+	assert_int_equal(b.len, strlen(second));
+	assert_memory_equal(b.at, second, b.len);
+}
+
+/* As ptxas 13.0 takes them: asm("mov.u32%0, %%laneid;") of CUDA C++ comes out so. */
+static void test_lex_percent_sign_begins_a_word(void **state)
+{
+	assert_words("mov.u32%r1", "mov.u32", "%r1");
+	assert_words("%r1%tid.x", "%r1", "%tid.x");
+	assert_words("$a%b_$2", "$a", "%b_$2");
+}
+
 static void test_lex_counts_lines_and_columns_through_comments(void **state)
 {
 	const char *text = "// one\n/* two\nthree */ word\n@@DWARF x\n  next";
@@ -253,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_lex_floats_keep_their_bits),
 		cmocka_unit_test(test_lex_fraction_in_a_locale_with_decimal_comma_is_the_same),
 		cmocka_unit_test(test_lex_word_takes_modifiers_and_axes),
+		cmocka_unit_test(test_lex_percent_sign_begins_a_word),
 		cmocka_unit_test(test_lex_counts_lines_and_columns_through_comments),
 		cmocka_unit_test(test_lex_bad_characters_are_named),
 		cmocka_unit_test(test_lex_stops_at_nul),
