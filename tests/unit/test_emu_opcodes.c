@@ -277,6 +277,11 @@ static void test_launch_from_the_device_is_refused_with_a_remedy(void **state)
 		       "call.uni (r), cudaCDP2LaunchDevice_v2, (a, b); ld.param.b32 %r1, [r]; }\n"
 		       "ret; }\n",
 		       "call of 'cudaCDP2LaunchDevice_v2'", "launch from the host");
+	expect_refused(HEAD /* what NVIDIA's device runtime calls, when it is linked */
+		       ".extern .func __cuda_syscall_cnpv2LaunchDeviceV2();\n"
+		       ".visible .entry k(.param .u64 io) {\n"
+		       "call.uni __cuda_syscall_cnpv2LaunchDeviceV2, ();\nret; }\n",
+		       "call of '__cuda_syscall_cnpv2LaunchDeviceV2'", "launch from the host");
 }
 
 static void test_video_with_parts_that_do_not_exist_is_refused(void **state)

@@ -112,7 +112,8 @@ bool gsb_emu_allocates(const char *name)
 
 static void refuse_call(struct gsb_emu_lowering *l, const char *name)
 {
-	bool launches = strstr(name, "cudaCDP2") || !strncmp(name, "cudaLaunchDevice", 16) ||
+	bool launches = strstr(name, "cudaCDP2") || strstr(name, "_cnpv2") ||
+			!strncmp(name, "cudaLaunchDevice", 16) ||
 			!strncmp(name, "cudaGetParameterBuffer", 22);
 	bool is_systems = !strncmp(name, "__", 2) || !strncmp(name, "cuda", 4);
 
