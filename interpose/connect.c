@@ -93,11 +93,21 @@ static CUresult say_no_answer(void)
 	return CUDA_ERROR_SYSTEM_NOT_READY;
 }
 
+/* What to do where a limit of this process is in the way; "": none is. */
+static const char *limit_remedy(int err)
+{
+	return err == -EMFILE ? ": close descriptors, or start this program with a higher ulimit -n"
+			      : "";
+}
+
 static CUresult say_no_broker(const char *path, int err)
 {
 	if (err == -ETIMEDOUT)
 		return say_no_answer();
-	if (err == -EACCES)
+	if (*limit_remedy(err))
+		gsb_log(GSB_LOG_ERROR, "connect", "cannot reach the broker at %s: %s%s", path,
+			strerror(-err), limit_remedy(err));
+	else if (err == -EACCES)
 		gsb_log(GSB_LOG_ERROR, "connect",
 			"no permission to use the broker at %s: ask its administrator to admit user %u",
 			path, (unsigned)geteuid());
@@ -119,8 +129,9 @@ static CUresult say_no_hello(ssize_t err)
 			"release of both",
 			GSB_WIRE_MAJOR, GSB_WIRE_MINOR);
 	else
-		gsb_log(GSB_LOG_ERROR, "connect", "the broker did not take us in: %s",
-			err ? strerror((int)-err) : "it hung up; its log says why");
+		gsb_log(GSB_LOG_ERROR, "connect", "the broker did not take us in: %s%s",
+			err ? strerror((int)-err) : "it hung up; its log says why",
+			limit_remedy((int)err));
 	return err == -EPROTONOSUPPORT || err == -EPROTO ? CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
 							 : CUDA_ERROR_SYSTEM_NOT_READY;
 }
@@ -403,8 +414,8 @@ static CUresult connect_once(void)
 		return result;
 	r = adopt(&w);
 	if (r) {
-		gsb_log(GSB_LOG_ERROR, "connect", "the broker's shared memory is unusable: %s",
-			strerror(-r));
+		gsb_log(GSB_LOG_ERROR, "connect", "the broker's shared memory is unusable: %s%s",
+			strerror(-r), limit_remedy(r));
 		return gsb_cuda_result(r);
 	}
 	adopt_device(&w.msg);

@@ -306,6 +306,27 @@ tenants_without_a_broker_are_told_how_to_start_one() {
 	expect_match "$output" "CUDA_ERROR_SYSTEM_NOT_READY"
 }
 
+# with_descriptors N: a program that may have no more
+with_descriptors() {
+	ulimit -n "$1"
+	GSB_SOCKET=$dir/s ASAN_OPTIONS=$tenant_asan LD_PRELOAD=$build/interpose/libgsbroker.so "$gpu_db" counter --n 1
+}
+
+# Whatever the next descriptor is for: to reach the broker, for the answer, or for the memory that comes with it.
+tenants_with_too_few_descriptors_are_told_so() {
+	local n said=
+	start_real_broker
+	for n in {4..24}; do
+		status_of with_descriptors "$n"
+		[ "$status" -eq 0 ] && break
+		said+=$output$'\n'
+	done
+	expect_equal "$status" 0
+	expect_equal "$(grep -c 'error: connect: ' <<<"$said")" $((n - 4))
+	expect_equal "$(grep -c 'Too many open files: close descriptors, or start this program with a higher ulimit -n' <<<"$said")" $((n - 4))
+	end_broker
+}
+
 run_case tenants_five_queries_at_once_verify
 run_case tenants_hot_queries_verify
 run_case tenants_shipped_library_has_no_fault_points
@@ -324,4 +345,5 @@ run_case tenants_log_that_nobody_reads_stops_nobody
 run_case tenants_draining_broker_is_not_ready_for_new_ones
 run_case tenants_idle_broker_engine_and_tenant_do_not_switch
 run_case tenants_without_a_broker_are_told_how_to_start_one
+run_case tenants_with_too_few_descriptors_are_told_so
 [ "$failures" -eq 0 ]

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -207,6 +208,15 @@ static int call_all_refused(void)
 	return n;
 }
 
+/* All descriptors that it may have are open. */
+static int init_without_descriptors(void)
+{
+	const struct rlimit standard_ones = {3, 3};
+
+	return setrlimit(RLIMIT_NOFILE, &standard_ones) != 0 ||
+	       cu.cuInit(0) != CUDA_ERROR_SYSTEM_NOT_READY;
+}
+
 /* The standard error of who calls `what`, with this GSB_DEBUG, NULL for none: the library reads it once, when it is loaded. */
 static void said_by(const char *what, const char *debug, char *said, size_t size)
 {
@@ -401,6 +411,15 @@ static void test_refused_entry_is_not_named_when_quiet(void **state)
 	assert_string_equal(said, "");
 }
 
+static void test_init_without_descriptors_says_what_to_do(void **state)
+{
+	char said[1024];
+
+	said_by("init", NULL, said, sizeof(said));
+	assert_non_null(strstr(said, "cannot reach the broker at "));
+	assert_non_null(strstr(said, "start this program with a higher ulimit -n"));
+}
+
 static void test_calls_before_init_are_not_initialized(void **state)
 {
 	CUdeviceptr ptr;
@@ -464,6 +483,7 @@ int main(int argc, char **argv)
 			test_call_that_fails_and_table_that_is_refused_are_named_to_who_debugs),
 		cmocka_unit_test(test_each_refused_entry_says_why),
 		cmocka_unit_test(test_coverage_page_is_up_to_date),
+		cmocka_unit_test(test_init_without_descriptors_says_what_to_do),
 		cmocka_unit_test(test_calls_before_init_are_not_initialized),
 		cmocka_unit_test(test_error_names_are_the_drivers),
 		cmocka_unit_test(test_export_table_of_unknown_uuid_is_refused),
@@ -472,6 +492,8 @@ int main(int argc, char **argv)
 	cu_load(&cu);
 	if (argc > 1 && !strcmp(argv[1], "--page"))
 		return print_page();
+	if (argc > 1 && !strcmp(argv[1], "init"))
+		return init_without_descriptors();
 	if (argc > 1)
 		return strcmp(argv[1], "all") ? call_refused() : call_all_refused();
 	return cmocka_run_group_tests(tests, NULL, NULL);
