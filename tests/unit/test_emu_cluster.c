@@ -348,6 +348,43 @@ static void test_kernel_that_knows_no_clusters_runs_in_them(void **state)
 	t_device_close(&d);
 }
 
+/* Bits that another block has combined with the word, of 32. */
+static void test_block_combines_bits_in_another_ones_memory(void **state)
+{
+	static const char text[] =
+		".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
+		".reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .shared .align 16 .b32 s[4];\n"
+		".shared .align 8 .b64 bar;\n"
+		"ld.param.u64 %rd1, [out]; mov.u32 %r1, %cluster_ctarank; xor.b32 %r2, %r1, 1;\n"
+		"st.shared.v4.b32 [s], {6, 6, 6, 6}; mbarrier.init.shared.b64 [bar], 1;\n"
+		"mbarrier.arrive.expect_tx.shared.b64 _, [bar], 12; fence.mbarrier_init.release.cluster;\n"
+		"barrier.cluster.arrive; barrier.cluster.wait;\n"
+		"mov.u32 %r3, s; mapa.shared::cluster.u32 %r4, %r3, %r2;\n"
+		"mov.u32 %r5, bar; mapa.shared::cluster.u32 %r6, %r5, %r2;\n"
+#define RED "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes."
+		RED "and.b32 [%r4], 3, [%r6];\n" RED "or.b32 [%r4+4], 3, [%r6];\n" RED
+		"xor.b32 [%r4+8], 3, [%r6];\n"
+#undef RED
+		"wait: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra wait;\n"
+		"ld.shared.v4.b32 {%r7, %r8, %r9, %r10}, [s]; mul.wide.u32 %rd2, %r1, 16;\n"
+		"add.u64 %rd1, %rd1, %rd2; st.global.v4.b32 [%rd1], {%r7, %r8, %r9, %r10};\n"
+		"barrier.cluster.arrive; barrier.cluster.wait; ret;\n}\n";
+	static const uint32_t want[] = {2, 7, 5, 6};
+	struct t_device_launch l = {.kernel = "k", .grid = 2, .block = 1, .cluster = {2, 1, 1}};
+	struct t_device d;
+	uint32_t *out;
+
+	(void)state;
+	t_device_open(&d, "emu:h200", 2);
+	assert_int_equal(t_device_load(&d, text), 0);
+	out = t_device_alloc(&d, 4096);
+	l.args[0] = (uintptr_t)out;
+	run_well(&d, &l);
+	assert_memory_equal(out, want, sizeof(want));
+	assert_memory_equal(out + 4, want, sizeof(want));
+	t_device_close(&d);
+}
+
 /* ---- what goes wrong ---- */
 
 #define HEAD                                                                                     \
@@ -482,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_cluster_that_no_launch_can_have_is_refused),
 		cmocka_unit_test(test_kernel_says_which_clusters_it_wants),
 		cmocka_unit_test(test_kernel_that_knows_no_clusters_runs_in_them),
+		cmocka_unit_test(test_block_combines_bits_in_another_ones_memory),
 		cmocka_unit_test(test_block_of_a_rank_that_is_not_there_is_a_fault),
 		cmocka_unit_test(test_beyond_the_shared_memory_of_another_block_is_a_fault),
 		cmocka_unit_test(test_another_blocks_memory_is_not_shared_of_the_block),

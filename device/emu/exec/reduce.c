@@ -58,7 +58,16 @@ static void larger(unsigned char *to, const unsigned char *from, uint32_t n, enu
 	}
 }
 
-/* Bits: how wide an element is makes no difference, and counters are of 32. */
+/* @after: as RUN, of bits: in words as wide as the elements */
+#define RUN_BITS(after)                            \
+	do {                                       \
+		if (gsb_ptx_type_bytes(type) == 4) \
+			RUN(uint32_t, after);      \
+		else                               \
+			RUN(uint64_t, after);      \
+	} while (0)
+
+/* Counters are of 32 bits. */
 void gsb_emu_reduce(unsigned char *to, const unsigned char *from, uint32_t n, uint32_t reduction)
 {
 	enum gsb_ptx_type type = reduction & 0xff;
@@ -69,8 +78,8 @@ void gsb_emu_reduce(unsigned char *to, const unsigned char *from, uint32_t n, ui
 	case GSB_PTX_SUB_MAX: larger(to, from, n, type); break;
 	case GSB_PTX_SUB_INC: RUN(uint32_t, old >= b ? 0 : old + 1); break;
 	case GSB_PTX_SUB_DEC: RUN(uint32_t, old == 0 || old > b ? b : old - 1); break;
-	case GSB_PTX_SUB_AND: RUN(uint64_t, old & b); break;
-	case GSB_PTX_SUB_OR: RUN(uint64_t, old | b); break;
-	default: RUN(uint64_t, old ^ b); break;
+	case GSB_PTX_SUB_AND: RUN_BITS(old & b); break;
+	case GSB_PTX_SUB_OR: RUN_BITS(old | b); break;
+	default: RUN_BITS(old ^ b); break;
 	}
 }

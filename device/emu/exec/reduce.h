@@ -9,7 +9,7 @@
 
 #include "device/emu/code/reduction.h"
 
-/* @reduction: gsb_emu_reduction(). @n bytes, whole elements; both at 16. Other threads may be at the same elements of @to. */
+/* @reduction: gsb_emu_reduction(). @n bytes, whole elements; both aligned to them. Other threads may be at the same elements of @to. */
 void gsb_emu_reduce(unsigned char *to, const unsigned char *from, uint32_t n, uint32_t reduction);
 
 #endif
