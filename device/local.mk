@@ -48,6 +48,7 @@ libdevice_la_SOURCES = \
 	device/emu/emu.c device/emu/emu.h \
 	device/emu/device.h \
 	device/emu/flip.c device/emu/flip.h \
+	device/emu/tensor.c device/emu/tensor.h \
 	device/emu/issue.c device/emu/issue.h \
 	device/emu/module.c device/emu/module.h \
 	device/emu/space.c device/emu/space.h \

@@ -287,7 +287,8 @@ struct gsb_device_ops {
 	int (*cluster_room)(struct gsb_device *dev, const struct gsb_cmd_launch *l, uint32_t *n);
 	int (*cluster_size)(struct gsb_device *dev, const struct gsb_cmd_launch *l, uint32_t *n);
 
-	/* Encode a tensor map for an owner, of whatever lengths and numbers: -EINVAL, it can be none. Later. NULL: the device has no TMA unit. */
+	/* Encode a tensor map for an owner, of whatever lengths and numbers: -EINVAL, it can be none; -ENOTSUP, it is interleaved and the
+	 * device is emulated. Later. NULL: the device has no TMA unit. */
 	int (*tensor_map)(struct gsb_device *dev, uint64_t owner, const struct gsb_tensor_map *m,
 			  uint64_t words[GSB_TENSOR_MAP_WORDS]);
 

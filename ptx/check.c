@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ptx/tensor.h"
+
 /* What one letter of a shape asks for. */
 struct want {
 	enum gsb_ptx_type type; /* NONE: a predicate is not wanted, see bytes */
@@ -278,6 +280,44 @@ static void check_gradient(const struct context *c, struct gsb_ptx_operand *o)
 		check_coordinate(c, &elems[i], GSB_PTX_TYPE_F32);
 }
 
+/* Of tensors: their map is at a generic address, or a variable in global memory. */
+static void check_box(const struct context *c, const struct gsb_ptx_tensor *t,
+		      struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_operand *at = (struct gsb_ptx_operand *)o->elems;
+
+	if (o->kind != GSB_PTX_OPERAND_ADDR || o->n != t->dims)
+		fail(c, "[address of a tensor map, {a coordinate for each dimension}] is needed");
+	else if (o->var ? o->var->space != GSB_PTX_SPACE_GLOBAL
+			: gsb_ptx_type_bytes(reg_of(c, o->reg)->type) != 8)
+		fail(c,
+		     "the address of a tensor map is a register of 64 bits, or a .global variable");
+	for (uint32_t i = 0; i < o->n && !c->p->err; i++)
+		check_coordinate(c, &at[i], GSB_PTX_TYPE_S32);
+}
+
+static void check_offsets(const struct context *c, const struct gsb_ptx_tensor *t,
+			  struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_operand *elems = (struct gsb_ptx_operand *)o->elems;
+
+	if (o->kind != GSB_PTX_OPERAND_VEC || o->n != t->dims - 2)
+		fail(c, "{an offset for each dimension of pixels} is needed");
+	for (uint32_t i = 0; i < o->n && !c->p->err; i++)
+		check_coordinate(c, &elems[i], GSB_PTX_TYPE_U16);
+}
+
+static void check_tensor(const struct context *c, char letter, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_tensor t = {0};
+
+	gsb_ptx_tensor_decode(c->in->spelling, strlen(c->in->spelling), &t);
+	if (letter == 'K')
+		check_box(c, &t, o);
+	else
+		check_offsets(c, &t, o);
+}
+
 static void check_pair(const struct context *c, const struct want *w,
 		       const struct gsb_ptx_operand *o)
 {
@@ -352,6 +392,10 @@ static void check_operand(const struct context *c, char letter, struct gsb_ptx_i
 	}
 	if (letter == 'G') {
 		check_gradient(c, o);
+		return;
+	}
+	if (letter == 'K' || letter == 'I') {
+		check_tensor(c, letter, o);
 		return;
 	}
 	if (letter == 'F' || letter == 'N') {

@@ -191,7 +191,7 @@ static void parse_vector(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 	o->elems = kept;
 }
 
-/* texel = "[" register "," (vector | scalar) "]" */
+/* coordinates = "," (vector | scalar) */
 static void parse_coordinates(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 {
 	struct gsb_ptx_operand at = {.reg = GSB_PTX_NONE, .reg2 = GSB_PTX_NONE}, *one;
@@ -211,6 +211,7 @@ static void parse_coordinates(struct gsb_ptx_parser *p, struct gsb_ptx_operand *
 	o->n = at.n;
 }
 
+/* texel = "[" register coordinates? "]" */
 static void parse_texel(struct gsb_ptx_parser *p, bool has_coordinates, struct gsb_ptx_operand *o)
 {
 	struct gsb_ptx_token tok;
@@ -223,6 +224,23 @@ static void parse_texel(struct gsb_ptx_parser *p, bool has_coordinates, struct g
 		p->meets_unknown = true; /* a .texref: a texture that the host binds */
 	if (has_coordinates)
 		parse_coordinates(p, o);
+	o->kind = GSB_PTX_OPERAND_ADDR;
+	gsb_ptx_expect(p, "]");
+}
+
+/* box = "[" (register | variable) coordinates "]" */
+static void parse_box(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_token tok;
+
+	gsb_ptx_expect(p, "[");
+	if (!gsb_ptx_expect_word(p, "the address of a tensor map", &tok))
+		return;
+	name_operand(p, &tok, o);
+	if (o->kind != GSB_PTX_OPERAND_REG && o->kind != GSB_PTX_OPERAND_VAR)
+		gsb_ptx_fail(p, &tok, "'%.*s' is no register or variable to take an address from",
+			     GSB_PTX_TOKEN_ARGS(&tok));
+	parse_coordinates(p, o);
 	o->kind = GSB_PTX_OPERAND_ADDR;
 	gsb_ptx_expect(p, "]");
 }
@@ -259,6 +277,8 @@ static void parse_operand(struct gsb_ptx_parser *p, char letter, struct gsb_ptx_
 		parse_table_name(p, o);
 	} else if ((letter == 'T' || letter == 'H') && gsb_ptx_is(p, "[")) {
 		parse_texel(p, letter == 'T', o);
+	} else if (letter == 'K' && gsb_ptx_is(p, "[")) {
+		parse_box(p, o);
 	} else if (gsb_ptx_is(p, "[")) {
 		parse_address(p, o);
 	} else if (gsb_ptx_is(p, "{")) {

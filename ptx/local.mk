@@ -14,6 +14,7 @@ libptx_la_SOURCES = \
 	ptx/live.c ptx/live.h \
 	ptx/kernel.c ptx/kernel.h \
 	ptx/matrix.c ptx/matrix.h \
+	ptx/tensor.c ptx/tensor.h \
 	ptx/print.c ptx/print.h \
 	ptx/managed.c ptx/managed.h \
 	ptx/redirect.c ptx/redirect.h \

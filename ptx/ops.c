@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 #include "ptx/fit.h"
 #include "ptx/matrix.h"
+#include "ptx/tensor.h"
 
 /* R(x) in ops.def: the field is allowed and must be set. The upper half of 128 bits says "must". */
 typedef unsigned __int128 modifiers;
@@ -438,7 +439,11 @@ static bool combination_ok(const struct gsb_ptx_insn *in)
 	case GSB_PTX_OP_CP_ASYNC_ARRIVE:
 	case GSB_PTX_OP_CP_ASYNC_ARRIVE_NOINC: return shared_ok(in->space);
 	case GSB_PTX_OP_BULK_REDUCE: return bulk_reduce_ok(in, type);
+	case GSB_PTX_OP_BULK_REDUCE_SHARED:
 	case GSB_PTX_OP_RED_ASYNC: return red_async_ok(in, type);
+	case GSB_PTX_OP_TENSORMAP_ADDRESS ... GSB_PTX_OP_TENSORMAP_FILL:
+		return in->space != GSB_PTX_SPACE_CLUSTER &&
+		       (in->space == GSB_PTX_SPACE_GLOBAL || shared_ok(in->space));
 	case GSB_PTX_OP_ST_ASYNC:
 		return in->vec <= 4 && in->vec * gsb_ptx_type_bytes(in->type[0]) <= 16;
 	case GSB_PTX_OP_SULD_1D ... GSB_PTX_OP_SUST_A2D:
@@ -611,15 +616,45 @@ static bool decode_matrix(enum gsb_ptx_op op, const char *spelling, size_t len,
 	return true;
 }
 
+/* The row whose operands are those of the words; the space of a multicast is that of the cluster. */
+static bool decode_tensor(enum gsb_ptx_op op, const char *spelling, size_t len,
+			  struct gsb_ptx_insn *in)
+{
+	char shape[GSB_PTX_SHAPE_MAX];
+	struct gsb_ptx_tensor t;
+	unsigned int row = op;
+
+	if (!gsb_ptx_tensor_decode(spelling, len, &t))
+		return false;
+	gsb_ptx_tensor_shape(&t, shape, sizeof(shape));
+	while (row < gsb_ptx_n_op_rows &&
+	       (gsb_ptx_op_rows[row].op != op || strcmp(gsb_ptx_op_rows[row].shape, shape)))
+		row++;
+	if (row == gsb_ptx_n_op_rows)
+		return false;
+	*in = (struct gsb_ptx_insn){.vec = 1, .op = (uint16_t)op, .row = (uint16_t)row};
+	in->sub = t.reduction;
+	in->space = t.multicast ? GSB_PTX_SPACE_CLUSTER : GSB_PTX_SPACE_GENERIC;
+	return true;
+}
+
+static bool decode(enum gsb_ptx_op op, const char *spelling, size_t len, size_t used,
+		   struct gsb_ptx_insn *in)
+{
+	if (gsb_ptx_op_class(op) == GSB_PTX_CLASS_MATRIX)
+		return decode_matrix(op, spelling, len, in);
+	if (op >= GSB_PTX_OP_TENSOR_COPY && op <= GSB_PTX_OP_TENSOR_PREFETCH)
+		return decode_tensor(op, spelling, len, in);
+	return decode_as(op, spelling + used, len - used, in);
+}
+
 bool gsb_ptx_insn_decode(const char *spelling, size_t len, struct gsb_ptx_insn *insn)
 {
 	struct gsb_ptx_insn in;
 	size_t used;
 	enum gsb_ptx_op op = gsb_ptx_op_lookup(spelling, len, &used);
 
-	if (!op || (gsb_ptx_op_class(op) == GSB_PTX_CLASS_MATRIX
-			    ? !decode_matrix(op, spelling, len, &in)
-			    : !decode_as(op, spelling + used, len - used, &in))) {
+	if (!op || !decode(op, spelling, len, used, &in)) {
 		insn->op = GSB_PTX_OP_UNSUPPORTED;
 		return false;
 	}

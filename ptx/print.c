@@ -123,7 +123,10 @@ static void print_operand(FILE *f, const struct gsb_ptx_func *fn, const struct g
 		print_elems(f, fn, o);
 	} else if (o->kind == GSB_PTX_OPERAND_ADDR && o->n) {
 		fputc('[', f);
-		print_reg(f, fn, o->reg);
+		if (o->var)
+			fputs(o->var->name, f);
+		else
+			print_reg(f, fn, o->reg);
 		fputs(", ", f);
 		print_elems(f, fn, o);
 		fputc(']', f);

@@ -16,6 +16,7 @@
 #include "device/emu/issue.h"
 #include "device/emu/module.h"
 #include "device/emu/space.h"
+#include "device/emu/tensor.h"
 #include "device/info.h"
 #include "model/gpu/arch.h"
 
@@ -23,6 +24,7 @@
 #define DEFAULT_ARCH	"h200"
 #define ARCH_FILE_BYTES 65536
 #define MAX_WORKERS	256
+#define FIRST_WITH_TMA	9 /* major compute capability */
 
 /* ---- which architecture ---- */
 
@@ -134,6 +136,8 @@ static void init_device(struct emu_device *dev, const struct gsb_device_params *
 			     p->mem_limit_bytes ? p->mem_limit_bytes : arch->mem_bytes);
 	dev->info.clock_is_virtual = !p->real_clock;
 	dev->info.attrs[CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH] = arch->gpc_sms > 0;
+	dev->info.attrs[CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED] =
+		arch->cc_major >= FIRST_WITH_TMA;
 	dev->storage.max_bytes = most_storage();
 }
 
@@ -303,6 +307,7 @@ const struct gsb_device_ops gsb_emu_ops = {
 	.function_prepare = emu_function_prepare,
 	.cluster_room = emu_cluster_room,
 	.cluster_size = emu_cluster_size,
+	.tensor_map = emu_tensor_map,
 	.queue_create = emu_queue_create,
 	.queue_destroy = emu_queue_destroy,
 	.issue = emu_issue,

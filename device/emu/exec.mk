@@ -17,6 +17,8 @@ libemuexec_la_SOURCES = \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
 	device/emu/code/reduction.h device/emu/exec/reduce.c device/emu/exec/reduce.h \
 	device/emu/exec/cluster.c device/emu/exec/cluster.h device/emu/exec/async.c device/emu/exec/async.h device/emu/exec/mbarrier.c device/emu/exec/mbarrier.h \
+	device/emu/code/tensor_map.c device/emu/code/tensor_map.h device/emu/exec/box.c device/emu/exec/box.h device/emu/exec/place.c device/emu/exec/place.h \
+	device/emu/exec/tensor.c device/emu/lower/tensor.c device/emu/lower/tensor.h \
 	device/emu/lower/async.c device/emu/lower/async.h device/emu/exec/alloc.c device/emu/exec/builtin.h \
 	device/emu/memory/malloc.c device/emu/memory/malloc.h \
 	device/emu/exec/matrix.c device/emu/lower/matrix.c device/emu/lower/matrix.h \
@@ -141,6 +143,11 @@ check_PROGRAMS += tests/unit/test_emu_async
 tests_unit_test_emu_async_SOURCES = tests/unit/test_emu_async.c $(emu_harness)
 tests_unit_test_emu_async_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_async_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_tensor
+tests_unit_test_emu_tensor_SOURCES = tests/unit/test_emu_tensor.c $(emu_harness)
+tests_unit_test_emu_tensor_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_tensor_LDADD = $(emu_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_emu_heap
 tests_unit_test_emu_heap_SOURCES = tests/unit/test_emu_heap.c $(emu_harness)

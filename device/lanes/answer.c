@@ -572,6 +572,8 @@ static int do_tensor_map(struct lane_server *s, struct lane_msg *m, int fd)
 
 	if (m->n_bytes != sizeof(map))
 		return -EPROTO;
+	if (!s->ops->tensor_map)
+		return -ENOTSUP;
 	memcpy(&map, m->bytes, sizeof(map));
 	err = s->ops->tensor_map(s->dev, 0, &map, words);
 	memcpy(m->bytes, words, sizeof(words));

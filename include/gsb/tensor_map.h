@@ -1,7 +1,8 @@
 /*
  * tensor_map.h - what a tensor map says: a tensor in device memory, and the box of it that one copy of the TMA unit takes.
  *
- * The 128 bytes that kernels read are the driver's own encoding of this. Nobody else knows it, so the driver is asked.
+ * The 128 bytes that kernels read are an encoding of this: the driver's own, which nobody else knows, so the driver is asked, or
+ * the emulated device's.
  */
 #ifndef GSB_TENSOR_MAP_H
 #define GSB_TENSOR_MAP_H

@@ -1,6 +1,6 @@
 /*
- * hooks/tensor.c - tensor maps. How the 128 bytes of one are made is the driver's secret, and it makes them where it has a context:
- * in the engine.
+ * hooks/tensor.c - tensor maps. How the 128 bytes of one are made is the secret of the driver or of the emulated device, which make
+ * them where they are: in the engine.
  */
 #include <string.h>
 
@@ -12,16 +12,20 @@
 #define MAP_ALIGN 64 /* bytes, as CUDA documents */
 
 /* By name the first time, as every call that is not carried. */
-static CUresult refuse(void)
+static CUresult refuse(bool all)
 {
-	static _Atomic bool said;
+	static _Atomic bool said[2];
 
-	if (!atomic_exchange(&said, true))
-		gsb_log_say("tensor maps are not carried on this device: cuTensorMap calls return "
-			    "CUDA_ERROR_NOT_SUPPORTED; use a path of the program without TMA");
+	if (!atomic_exchange(&said[all], true))
+		gsb_log_say(
+			"tensor maps%s are not carried on this device: cuTensorMap calls return "
+			"CUDA_ERROR_NOT_SUPPORTED; use a path of the program without %s",
+			all ? "" : " with an interleaved layout",
+			all ? "TMA" : "CU_TENSOR_MAP_INTERLEAVE_16B and _32B");
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+/* Whoever encodes knows all of it; interleaved layouts are what the emulated device leaves out. */
 static CUresult ask(CUtensorMap *map, const struct gsb_rec_tensor_map *body)
 {
 	struct gsb_reply_tensor_map reply;
@@ -29,7 +33,7 @@ static CUresult ask(CUtensorMap *map, const struct gsb_rec_tensor_map *body)
 	CUresult result = gsb_cu_ctx_live(&life);
 
 	if (!result && !gsb_proc.device.attrs[CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED])
-		result = refuse();
+		result = refuse(true);
 	if (result)
 		return result;
 	result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_TENSOR_MAP,
@@ -37,6 +41,8 @@ static CUresult ask(CUtensorMap *map, const struct gsb_rec_tensor_map *body)
 						  .body = body,
 						  .body_bytes = sizeof(*body)},
 			       &reply, sizeof(reply));
+	if (result == CUDA_ERROR_NOT_SUPPORTED)
+		refuse(false);
 	if (!result)
 		memcpy(map->opaque, reply.words, sizeof(map->opaque));
 	return result;

@@ -134,6 +134,8 @@ static void on_async(struct gsb_resize_analysis *a, const struct gsb_ptx_func *f
 	case GSB_PTX_OP_BULK_STORE_HINT:
 	case GSB_PTX_OP_BULK_MOVE:
 	case GSB_PTX_OP_BULK_REDUCE:
+	case GSB_PTX_OP_BULK_REDUCE_SHARED:
+	case GSB_PTX_OP_TENSOR_COPY ... GSB_PTX_OP_TENSORMAP_COPY:
 	case GSB_PTX_OP_BULK_COMMIT:
 	case GSB_PTX_OP_BULK_WAIT:
 	case GSB_PTX_OP_BULK_PREFETCH:

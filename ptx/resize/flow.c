@@ -321,7 +321,10 @@ bool gsb_resize_copies(const struct gsb_ptx_insn *in)
 	case GSB_PTX_OP_CP_ASYNC_CA_HINT:
 	case GSB_PTX_OP_CP_ASYNC_CG_HINT:
 	case GSB_PTX_OP_BULK_LOAD:
-	case GSB_PTX_OP_BULK_LOAD_HINT: return true;
+	case GSB_PTX_OP_BULK_LOAD_HINT:
+	case GSB_PTX_OP_BULK_MULTICAST:
+	case GSB_PTX_OP_BULK_MULTICAST_HINT:
+	case GSB_PTX_OP_TENSOR_COPY: return true;
 	case GSB_PTX_OP_WMMA_LOAD:
 		return in->space == GSB_PTX_SPACE_GLOBAL || in->space == GSB_PTX_SPACE_GENERIC;
 	default: return false;

@@ -285,7 +285,7 @@ static const char *const not_carried[] = {
 	 "{%f, %f, %f, %f}, %r, 0;"),
 	"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r, %r}, [%r];",
 	"wgmma.fence.sync.aligned;",
-	"cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r], [%a, {%r}], [%r];",
+	"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%r], [%a, {%r, %r, %r, %r, %r}], [%r];",
 	"call.uni cudaCDP2Launch, ();",
 };
 

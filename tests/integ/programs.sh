@@ -29,7 +29,7 @@ what_is_left_out_is_refused_by_name_beside_kernels_that_run() {
 	for said in "'mma\.sp\.[^ ]*' $carried: a product of sparse matrices by tensor cores: use a path" \
 		"'ldmatrix\.[^ ]*' $carried: a form of ldmatrix that sm_90 has not: build for sm_90" \
 		"'wgmma\.[^ ]*' $carried: a tensor core operation of sm_90a: build for sm_90" \
-		"'cp\.async\.bulk\.tensor\.[^ ]*' $carried: a bulk copy \(TMA\): build for sm_80" \
+		"'cp\.async\.bulk\.tensor\.[^ ]*' $carried: a form of a bulk copy \(TMA\) that sm_90 has not: build for sm_90" \
 		"call of 'cudaCDP2Launch', which has no body and is not carried: dynamic parallelism needs a real GPU; launch from the host"; do
 		expect_match "$err" "kernel 'left_out', line 7: $said"
 	done

@@ -2882,6 +2882,25 @@ static void test_tensor_map_out_of_range_is_einval(void **state)
 #undef REFUSED
 }
 
+/* And of an interleaved one nobody says where an element lies. */
+static void test_tensor_map_that_is_none_cannot_be_moved(void **state)
+{
+	struct gsb_tensor_map m = {.form = GSB_TENSOR_MOVED, .encoded = {1, 2, 3}};
+	uint64_t words[GSB_TENSOR_MAP_WORDS];
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+
+	assert_int_equal(ops->tensor_map(rig->dev, 1, &m, words), -EINVAL);
+	m = small_tensor(alloc(rig, 4096));
+	assert_int_equal(ops->tensor_map(rig->dev, 1, &m, m.encoded), 0);
+	m.form = GSB_TENSOR_MOVED;
+	m.addr += 8;
+	assert_int_equal(ops->tensor_map(rig->dev, 1, &m, words), -EINVAL);
+	m = small_tensor(m.addr - 8);
+	m.interleave = 1;
+	assert_int_equal(ops->tensor_map(rig->dev, 1, &m, words), -ENOTSUP);
+}
+
 static void test_prepare_names_the_opcode_it_cannot_run(void **state)
 {
 	struct rig *rig = *state;
@@ -4696,6 +4715,11 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU_AND_LANES(test_refused_command_leaves_those_before_it),
 	ON_EMU_AND_LANES(test_issue_holds_to_reqntid),
 	ON_EMU_AND_LANES(test_cooperative_grid_that_cannot_be_resident_is_e2big),
+	ON_EMU_AND_LANES(test_tensor_map_says_all_that_it_was_told),
+	ON_EMU_AND_LANES(test_tensor_map_moves_to_another_address),
+	ON_EMU_AND_LANES(test_tensor_map_of_an_image_has_the_corners_of_its_box),
+	ON_EMU_AND_LANES(test_tensor_map_out_of_range_is_einval),
+	ON_EMU_AND_LANES(test_tensor_map_that_is_none_cannot_be_moved),
 	ON_EMU_AND_LANES(test_blocks_run_on_the_sms_of_their_queue),
 	ON_EMU_AND_LANES(test_complementary_parts_share_no_sm),
 	ON_EMU(test_partition_keeps_nobody_from_other_sms),

@@ -245,9 +245,6 @@ static void test_cp_async_of_other_sizes_is_refused(void **state)
 	expect_refused(KERNEL("cp.async.cg.shared.global [sh], [%rd1], 8;"), "cp.async.cg");
 	expect_refused(KERNEL("cp.async.ca.shared.global [sh], [%rd1], 12;"), "cp.async.ca");
 	expect_refused(KERNEL("cp.async.ca.shared.global [sh], [%rd1], %r1;"), "cp.async.ca");
-	expect_refused(KERNEL("cp.async.bulk.tensor.1d.shared::cluster.global.tile."
-			      "mbarrier::complete_tx::bytes [sh], [%rd1, {%r1}], [bar];"),
-		       "cp.async.bulk.tensor");
 }
 
 /* More than are remembered: they are done early, and none is lost. */

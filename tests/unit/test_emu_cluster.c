@@ -385,6 +385,65 @@ static void test_block_combines_bits_in_another_ones_memory(void **state)
 	t_device_close(&d);
 }
 
+/* Of four blocks the first gives three a box of 8 rows of 16 bytes, each at its place and to its mbarrier. */
+static void test_tensor_copy_goes_to_each_block_of_the_mask(void **state)
+{
+	static const char text[] =
+		".version 8.1\n.target sm_90\n.address_size 64\n"
+		".visible .entry k(.param .u64 out, .param .u64 map)\n{\n"
+		".reg .pred %p<4>; .reg .b16 %h<2>; .reg .b32 %r<16>; .reg .b64 %rd<8>;\n"
+		".shared .align 128 .b32 s[64]; .shared .align 8 .b64 bar;\n"
+		"ld.param.u64 %rd1, [out]; ld.param.u64 %rd3, [map]; mov.u32 %r0, %tid.x;\n"
+		"mov.u32 %r1, %cluster_ctarank; mov.u32 %r2, s; shl.b32 %r3, %r0, 2;\n"
+		"add.u32 %r4, %r2, %r3; st.shared.u32 [%r4], 7; st.shared.u32 [%r4+128], 7;\n"
+		"setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [bar], 1;\n"
+		"@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\n"
+		"fence.mbarrier_init.release.cluster; barrier.cluster.arrive; barrier.cluster.wait;\n"
+		"or.b32 %r5, %r0, %r1; setp.ne.u32 %p2, %r5, 0; mov.u16 %h1, 11;\n"
+		"@%p2 bra given; add.u32 %r6, %r2, 128;\n"
+		"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+		".multicast::cluster [%r6], [%rd3, {4, 0}], [bar], %h1;\n"
+		"given: setp.eq.u32 %p3, %r1, 2; @%p3 bra done;\n"
+		"wait: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra wait;\n"
+		"done: ld.shared.u32 %r7, [%r4]; ld.shared.u32 %r8, [%r4+128];\n"
+		"mad.lo.u32 %r9, %r1, 64, %r0; mul.wide.u32 %rd4, %r9, 4; add.u64 %rd5, %rd1, %rd4;\n"
+		"st.global.u32 [%rd5], %r7; st.global.u32 [%rd5+128], %r8;\n"
+		"barrier.cluster.arrive; barrier.cluster.wait; ret;\n}\n";
+	struct t_device_launch l = {.kernel = "k", .grid = 4, .block = 32, .cluster = {4, 1, 1}};
+	struct gsb_tensor_map m = {.form = GSB_TENSOR_TILED,
+				   .type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+				   .rank = 2,
+				   .dims = {16, 8},
+				   .strides = {64},
+				   .element_strides = {1, 1},
+				   .box = {4, 8}};
+	uint32_t *out, *tensor;
+	struct t_device d;
+	uint64_t *map;
+
+	(void)state;
+	t_device_open(&d, "emu:h200", 2);
+	assert_int_equal(t_device_load(&d, text), 0);
+	out = t_device_alloc(&d, 4096);
+	tensor = t_device_alloc(&d, 4096);
+	map = t_device_alloc(&d, 4096);
+	for (uint32_t i = 0; i < 128; i++)
+		tensor[i] = 1000 + i;
+	m.addr = (uintptr_t)tensor;
+	assert_int_equal(d.dev->ops->tensor_map(d.dev, 1, &m, map), 0);
+	l.args[0] = (uintptr_t)out;
+	l.args[1] = (uintptr_t)map;
+	run_well(&d, &l);
+	for (uint32_t i = 0; i < 256; i++) {
+		bool is_given = i % 64 >= 32 && i / 64 != 2;
+		uint32_t row = i % 32 / 4, want = is_given ? 1000 + row * 16 + 4 + i % 4 : 7;
+
+		if (out[i] != want)
+			fail_msg("word %u: %u, not %u", i, out[i], want);
+	}
+	t_device_close(&d);
+}
+
 /* ---- what goes wrong ---- */
 
 #define HEAD                                                                                     \
@@ -520,6 +579,7 @@ int main(void)
 		cmocka_unit_test(test_kernel_says_which_clusters_it_wants),
 		cmocka_unit_test(test_kernel_that_knows_no_clusters_runs_in_them),
 		cmocka_unit_test(test_block_combines_bits_in_another_ones_memory),
+		cmocka_unit_test(test_tensor_copy_goes_to_each_block_of_the_mask),
 		cmocka_unit_test(test_block_of_a_rank_that_is_not_there_is_a_fault),
 		cmocka_unit_test(test_beyond_the_shared_memory_of_another_block_is_a_fault),
 		cmocka_unit_test(test_another_blocks_memory_is_not_shared_of_the_block),

@@ -257,9 +257,6 @@ static void test_refused_opcode_names_kernel_line_opcode_and_remedy(void **state
 		"a product of sparse matrices");
 	expect_refused(KERNEL("multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1;"),
 		       "'multimem.red.relaxed.sys.global.add.u32'", "multicast");
-	expect_refused(KERNEL("fence.proxy.tensormap::generic.release.gpu;"),
-		       "'fence.proxy.tensormap::generic.release.gpu'", "without TMA");
-	expect_refused(KERNEL("prefetch.tensormap [%rd1];"), "'prefetch.tensormap'", "without TMA");
 	expect_refused(KERNEL("frobnicate.u32 %r1;"), "'frobnicate.u32' is not carried",
 		       "doc/ptx-coverage.md");
 	expect_refused(KERNEL("fma.rn.oob.f16 %h1, %h1, %h1, %h1;"), "'fma.rn.oob.f16'",

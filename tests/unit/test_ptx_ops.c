@@ -24,7 +24,7 @@ static void test_op_rows_shapes_have_known_letters_and_results_first(void **stat
 
 		assert_true(strlen(shape) < GSB_PTX_SHAPE_MAX);
 		for (const char *s = shape; *s; s++) {
-			assert_non_null(strchr("dwrqQSVMcXFabAuCpvsgmltfPiejYTHGxhoN?", *s));
+			assert_non_null(strchr("dwrqQSVMcXFabAuCpvsgmltfPiejYTHGxhoNKI?", *s));
 			if (*s == '?') {
 				assert_false(gsb_ptx_shape_is_def(s[-1]));
 				continue;
@@ -248,6 +248,15 @@ static const char *const written_forms[] = {
 	"suq.array_size.b32",
 	"sad.u16",
 	"dp2a.hi.u32.s32",
+	"cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+	"cp.async.bulk.tensor.5d.im2col.shared::cta.global.mbarrier::complete_tx::bytes",
+	"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint",
+	"cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group.L2::cache_hint",
+	"cp.reduce.async.bulk.tensor.3d.global.shared::cta.xor.tile.bulk_group",
+	"cp.async.bulk.prefetch.tensor.3d.L2.global.im2col.L2::cache_hint",
+	"tensormap.replace.tile.global_stride.shared::cta.b1024.b64",
+	"tensormap.replace.tile.elemtype.b1024.b32",
+	"fence.proxy.tensormap::generic.acquire.cluster",
 };
 
 static void test_decode_accepts_the_forms_compilers_write(void **state)
@@ -269,7 +278,30 @@ static const char *const no_forms[] = {
 	"tex.2d.v2.f32.s32",
 	"wmma.load.a.sync",
 	"cp.async.ca.global.shared",
-	"cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+	"cp.async.bulk.tensor",
+	"cp.async.bulk.tensor.6d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+	"cp.async.bulk.tensor.1d.global.shared::cluster.mbarrier::complete_tx::bytes",
+	"cp.async.bulk.tensor.1d.1d.shared::cluster.global.mbarrier::complete_tx::bytes",
+	"cp.async.bulk.tensor.1d.shared::cluster.global.bulk_group",
+	"cp.async.bulk.tensor.1d.global.shared::cta.mbarrier::complete_tx::bytes",
+	"cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes",
+	"cp.async.bulk.tensor.3d.shared::cluster.global.im2col_no_offs.mbarrier::complete_tx::bytes",
+	"cp.async.bulk.tensor.3d.global.shared::cta.im2col.bulk_group",
+	"cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes.multicast::cluster",
+	"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes",
+	"cp.async.bulk.tensor.1d.global.shared::cta.add.bulk_group",
+	"cp.async.bulk.tensor.1d.L2.global",
+	"cp.reduce.async.bulk.tensor.1d.global.shared::cta.bulk_group",
+	"cp.reduce.async.bulk.tensor.1d.global.shared::cta.cas.bulk_group",
+	"cp.async.bulk.prefetch.tensor.1d.L2.global.bulk_group",
+	"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.s64",
+	"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.and.b64",
+	"tensormap.replace.tile.global_address.shared::cta.b1024.b32",
+	"tensormap.replace.tile.rank.shared::cta.b32",
+	"tensormap.replace.tile.rank.local.b1024.b32",
+	"tensormap.replace.tile.swizzle_atomicity.shared::cta.b1024.b32",
+	"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu",
+	"fence.proxy.tensormap::generic.release",
 	"mbarrier.init.global.b64",
 	"ld.mmio.u32",
 	"ld.mmio.sys.u32",

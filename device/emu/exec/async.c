@@ -1,6 +1,6 @@
 /*
  * async.c - asynchronous copies: cp.async with its groups, arrivals on mbarriers that wait for them, and
- * the simple bulk copies.
+ * the bulk copies, those of runs of bytes here, those of boxes of tensors in tensor.c.
  *
  * When such a copy is done is open until the thread has waited for it: hardware may be done at once or
  * just then. This device is always late. A copy is remembered when it is issued, and done when its thread
@@ -9,20 +9,22 @@
  * that waits as it must cannot tell the difference. Only a warp with very many copies pending finds them
  * done early. Addresses are checked at issue, where the guilty instruction is known.
  *
- * What is pending stands in one list for each warp, an entry for each copy of a lane, oldest first.
+ * What is pending stands in one list for each warp, an entry for each copy of a lane, oldest first; boxes of tensors
+ * in another one besides, in the same order.
  */
 #include "device/emu/exec/async.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "device/emu/exec/cluster.h"
 #include "device/emu/exec/fault.h"
 #include "device/emu/exec/mbarrier.h"
+#include "device/emu/exec/place.h"
 #include "device/emu/exec/reduce.h"
 
 #define FIRST_PENDING 64
+#define FIRST_BOXES   4
 #define MAX_PENDING   8192
 #define SECTOR_SHIFT  5
 #define BULK_UNIT     16
@@ -41,11 +43,14 @@ struct pending {
 	uint32_t reduction;  /* how they are combined with what is there (reduce.h); 0: not */
 	uint32_t group;	     /* of its lane and kind, from 0 */
 	uint8_t lane, kind;
+	bool is_box; /* BULK: the next of the boxes, of size bytes; to, from: none */
 };
 
 struct gsb_emu_async {
 	uint32_t n, cap;
 	uint32_t groups[2][GSB_EMU_LANES]; /* committed, of cp.async and of bulk copies */
+	uint32_t n_boxes, cap_boxes;
+	struct gsb_emu_box *boxes;
 	struct pending list[];
 };
 
@@ -65,12 +70,14 @@ void gsb_emu_async_reset(struct gsb_emu_warp *w)
 {
 	if (!w->async)
 		return;
-	w->async->n = 0;
+	w->async->n = w->async->n_boxes = 0;
 	memset(w->async->groups, 0, sizeof(w->async->groups));
 }
 
 void gsb_emu_async_finish(struct gsb_emu_warp *w)
 {
+	if (w->async)
+		free(w->async->boxes);
 	free(w->async);
 }
 
@@ -92,6 +99,21 @@ static bool grow(struct gsb_emu_exec *x)
 	return true;
 }
 
+static bool grow_boxes(struct gsb_emu_exec *x, struct gsb_emu_async *a)
+{
+	uint32_t cap = a->cap_boxes ? a->cap_boxes * 2 : FIRST_BOXES;
+	struct gsb_emu_box *boxes;
+
+	if (!gsb_emu_block_take(x->block, (cap - a->cap_boxes) * sizeof(*boxes)))
+		return false;
+	boxes = realloc(a->boxes, cap * sizeof(*boxes));
+	if (!boxes)
+		return false;
+	a->boxes = boxes;
+	a->cap_boxes = cap;
+	return true;
+}
+
 static bool no_memory(struct gsb_emu_exec *x)
 {
 	gsb_emu_fail(x, CUDA_ERROR_OUT_OF_MEMORY, 0, "no memory for pending copies");
@@ -108,12 +130,15 @@ static const char *report(const struct pending *p)
 				  : gsb_emu_mbar_complete_tx(p->mbar, p->size);
 }
 
-static bool complete(struct gsb_emu_exec *x, const struct pending *p)
+/* @box: of one that has one */
+static bool complete(struct gsb_emu_exec *x, const struct pending *p, const struct gsb_emu_box *box)
 {
 	const unsigned char *from = p->kind == STORE ? (const void *)&p->value : p->from;
 	const char *wrong;
 
-	if (p->reduction) {
+	if (p->is_box) {
+		gsb_emu_box_move(box);
+	} else if (p->reduction) {
 		gsb_emu_reduce(p->to, from, p->n, p->reduction);
 	} else if (p->to) {
 		memcpy(p->to, from, p->n);
@@ -142,20 +167,24 @@ static bool is_due(const struct due *due, const struct pending *p, uint32_t at, 
 static bool drain(struct gsb_emu_exec *x, struct gsb_emu_warp *w, const struct due *due)
 {
 	struct gsb_emu_async *a = w->async;
-	uint32_t held = 0, kept = 0;
+	uint32_t held = 0, kept = 0, kept_boxes = 0, boxes = 0;
 	bool ok = true;
 
 	for (uint32_t i = 0; i < a->n; i++) {
 		struct pending *p = &a->list[i];
+		struct gsb_emu_box *box = p->is_box ? &a->boxes[boxes++] : NULL;
 
 		if (ok && is_due(due, p, i, held)) {
-			ok = complete(x, p);
+			ok = complete(x, p, box);
 			continue;
 		}
 		held |= (uint32_t)(p->kind == COPY) << p->lane;
 		a->list[kept++] = *p;
+		if (box)
+			a->boxes[kept_boxes++] = *box;
 	}
 	a->n = kept;
+	a->n_boxes = kept_boxes;
 	return ok;
 }
 
@@ -234,49 +263,24 @@ static bool push(struct gsb_emu_exec *x, const struct pending *p)
 	return true;
 }
 
-static GSB_COLD unsigned char *no_shared(struct gsb_emu_exec *x, enum gsb_ptx_space space,
-					 uint64_t addr)
+bool gsb_emu_async_push_box(struct gsb_emu_exec *x, unsigned int lane, unsigned char *mbar,
+			    const struct gsb_emu_box *box)
 {
-	if (!gsb_emu_cluster_refuses(x, space, (uint32_t)addr))
-		gsb_emu_fail(x, CUDA_ERROR_ILLEGAL_ADDRESS, addr,
-			     "shared memory has no address 0x%llx", (unsigned long long)addr);
-	return NULL;
-}
+	struct gsb_emu_async *a;
 
-/* Bytes of shared memory, the block's own or its cluster's; NULL: the block has been ended. */
-static unsigned char *shared_at(struct gsb_emu_exec *x, enum gsb_ptx_space space, uint64_t addr,
-				uint32_t n, uint32_t align)
-{
-	unsigned char *at;
-
-	if ((uint32_t)addr % align) {
-		gsb_emu_fail(x, CUDA_ERROR_MISALIGNED_ADDRESS, addr,
-			     "shared address 0x%llx is not aligned to %u bytes",
-			     (unsigned long long)addr, align);
-		return NULL;
+	if (!push(x, &(struct pending){.mbar = mbar,
+				       .size = (uint32_t)gsb_emu_box_bytes(box),
+				       .lane = (uint8_t)lane,
+				       .kind = BULK,
+				       .is_box = true}))
+		return false;
+	a = x->warp->async;
+	if (a->n_boxes == a->cap_boxes && !grow_boxes(x, a)) {
+		a->n--;
+		return no_memory(x);
 	}
-	at = gsb_emu_cluster_at(x->block, space, (uint32_t)addr, n);
-	return at ? at : no_shared(x, space, addr);
-}
-
-/* Of nothing, none is touched: whatever the address. */
-static unsigned char *global_at(struct gsb_emu_exec *x, uint64_t addr, uint32_t n, uint32_t align,
-				const char *what)
-{
-	static unsigned char nothing;
-
-	if (!n)
-		return &nothing;
-	if (addr % align)
-		gsb_emu_fail(x, CUDA_ERROR_MISALIGNED_ADDRESS, addr,
-			     "address 0x%llx is not aligned to %u bytes", (unsigned long long)addr,
-			     align);
-	else if (!gsb_emu_in_memory(x->block->launch->memory, addr, n))
-		gsb_emu_fail(x, CUDA_ERROR_ILLEGAL_ADDRESS, addr, "%s address 0x%llx", what,
-			     (unsigned long long)addr);
-	else
-		return (unsigned char *)(uintptr_t)addr;
-	return NULL;
+	a->boxes[a->n_boxes++] = *box;
+	return true;
 }
 
 static void count_access(struct gsb_emu_exec *x, const uint64_t *addr, uint32_t mask, uint64_t each)
@@ -314,8 +318,8 @@ GSB_EMU_HANDLER(gsb_emu_do_ASYNC_COPY)
 		struct pending p = {.lane = (uint8_t)i, .kind = COPY, .size = size};
 
 		p.n = wanted(op, r, i);
-		p.to = shared_at(x, GSB_PTX_SPACE_SHARED, to[i], size, size);
-		p.from = p.to ? global_at(x, from[i], p.n, size, "read of") : NULL;
+		p.to = gsb_emu_shared_at(x, GSB_PTX_SPACE_SHARED, to[i], size, size);
+		p.from = p.to ? gsb_emu_global_at(x, from[i], p.n, size, "read of") : NULL;
 		if (!p.from || !push(x, &p))
 			return NULL;
 	}
@@ -336,11 +340,13 @@ static struct pending bulk_load(struct gsb_emu_exec *x, const struct gsb_emu_op 
 {
 	const uint64_t *to = (const void *)(r + op->d), *from = (const void *)(r + op->a),
 		       *mbar = (const void *)(r + op->c);
-	struct pending p = {.to = shared_at(x, GSB_PTX_SPACE_CLUSTER, to[i], size, BULK_UNIT)};
+	struct pending p = {
+		.to = gsb_emu_shared_at(x, GSB_PTX_SPACE_CLUSTER, to[i], size, BULK_UNIT)};
 
 	if (p.to)
-		p.from = op->e ? shared_at(x, GSB_PTX_SPACE_SHARED, from[i], size, BULK_UNIT)
-			       : global_at(x, from[i], size, BULK_UNIT, "read of");
+		p.from =
+			op->e ? gsb_emu_shared_at(x, GSB_PTX_SPACE_SHARED, from[i], size, BULK_UNIT)
+			      : gsb_emu_global_at(x, from[i], size, BULK_UNIT, "read of");
 	if (p.from)
 		p.mbar = gsb_emu_mbar_at(x, op, mbar[i]);
 	if (!p.mbar)
@@ -352,10 +358,10 @@ static struct pending bulk_store(struct gsb_emu_exec *x, const struct gsb_emu_op
 				 unsigned int i, uint32_t size)
 {
 	const uint64_t *to = (const void *)(r + op->d), *from = (const void *)(r + op->a);
-	struct pending p = {.to = global_at(x, to[i], size, BULK_UNIT, "write to")};
+	struct pending p = {.to = gsb_emu_global_at(x, to[i], size, BULK_UNIT, "write to")};
 
 	if (p.to)
-		p.from = shared_at(x, GSB_PTX_SPACE_SHARED, from[i], size, BULK_UNIT);
+		p.from = gsb_emu_shared_at(x, GSB_PTX_SPACE_SHARED, from[i], size, BULK_UNIT);
 	return p;
 }
 
@@ -386,12 +392,6 @@ GSB_EMU_HANDLER(gsb_emu_do_BULK_COPY)
 	return op + 1;
 }
 
-/* The same place as that of @addr, in the block of that rank. */
-static uint64_t place_in(uint64_t addr, uint32_t rank)
-{
-	return (addr & GSB_EMU_OFFSET_MASK) | (uint64_t)rank << GSB_EMU_RANK_SHIFT;
-}
-
 /* A lane's copy to one of the blocks. False: the block has been ended. */
 static bool multicast_to(struct gsb_emu_exec *x, const struct gsb_emu_op *op, const char *r,
 			 unsigned int i, uint32_t rank)
@@ -401,11 +401,12 @@ static bool multicast_to(struct gsb_emu_exec *x, const struct gsb_emu_op *op, co
 	const uint32_t size = ((const uint32_t *)(const void *)(r + op->b))[i];
 	struct pending p = {.lane = (uint8_t)i, .kind = BULK, .n = size, .size = size};
 
-	p.to = shared_at(x, GSB_PTX_SPACE_CLUSTER, place_in(to[i], rank), size, BULK_UNIT);
+	p.to = gsb_emu_shared_at(x, GSB_PTX_SPACE_CLUSTER, gsb_emu_place_in(to[i], rank), size,
+				 BULK_UNIT);
 	if (p.to)
-		p.from = global_at(x, from[i], size, BULK_UNIT, "read of");
+		p.from = gsb_emu_global_at(x, from[i], size, BULK_UNIT, "read of");
 	if (p.from)
-		p.mbar = gsb_emu_mbar_at(x, op, place_in(mbar[i], rank));
+		p.mbar = gsb_emu_mbar_at(x, op, gsb_emu_place_in(mbar[i], rank));
 	return p.mbar && push(x, &p);
 }
 
@@ -438,7 +439,7 @@ GSB_EMU_HANDLER(gsb_emu_do_ASYNC_STORE)
 				    .size = op->e,
 				    .reduction = (uint32_t)op->imm};
 
-		p.to = shared_at(x, GSB_PTX_SPACE_CLUSTER, to[i] + op->b, op->e, op->e);
+		p.to = gsb_emu_shared_at(x, GSB_PTX_SPACE_CLUSTER, to[i] + op->b, op->e, op->e);
 		if (p.to)
 			p.mbar = gsb_emu_mbar_at(x, op, mbar[i]);
 		memcpy(&p.value, r + op->a + (size_t)i * op->e, op->e);

@@ -22,6 +22,12 @@ static inline uint64_t gsb_emu_shared_window(const struct gsb_emu_block *b)
 	return GSB_EMU_SHARED_WINDOW + gsb_emu_rank_base(b);
 }
 
+/* The same place as that of @addr, in the block of that rank. */
+static inline uint64_t gsb_emu_place_in(uint64_t addr, uint32_t rank)
+{
+	return (addr & GSB_EMU_OFFSET_MASK) | (uint64_t)rank << GSB_EMU_RANK_SHIFT;
+}
+
 /* Whose an address is, of SHARED (the block's own alone, also as a plain offset) or CLUSTER. NULL: nobody's who may be reached so. */
 struct gsb_emu_block *gsb_emu_cluster_owner(struct gsb_emu_block *b, enum gsb_ptx_space space,
 					    uint64_t addr);

@@ -5,6 +5,7 @@
 
 #include "device/emu/code/reduction.h"
 #include "device/emu/lower/operand.h"
+#include "device/emu/lower/tensor.h"
 
 /* ---- operands ---- */
 
@@ -87,8 +88,8 @@ static void lower_bulk(struct gsb_emu_lowering *l, bool load)
 	op->b = bytes;
 	op->c = mbar;
 	op->n = GSB_PTX_SPACE_CLUSTER; /* of the mbarrier */
-	op->e = l->insn->op == GSB_PTX_OP_BULK_MOVE;
-	if (l->insn->op == GSB_PTX_OP_BULK_REDUCE)
+	op->e = l->insn->op == GSB_PTX_OP_BULK_MOVE || l->insn->op == GSB_PTX_OP_BULK_REDUCE_SHARED;
+	if (l->insn->op == GSB_PTX_OP_BULK_REDUCE || l->insn->op == GSB_PTX_OP_BULK_REDUCE_SHARED)
 		op->imm = gsb_emu_reduction(l->insn->sub, l->insn->type[0]);
 }
 
@@ -223,7 +224,8 @@ void gsb_emu_lower_async(struct gsb_emu_lowering *l)
 	case GSB_PTX_OP_CP_ASYNC_CG_HINT: lower_copy(l, true); break;
 	case GSB_PTX_OP_BULK_LOAD:
 	case GSB_PTX_OP_BULK_LOAD_HINT:
-	case GSB_PTX_OP_BULK_MOVE: lower_bulk(l, true); break;
+	case GSB_PTX_OP_BULK_MOVE:
+	case GSB_PTX_OP_BULK_REDUCE_SHARED: lower_bulk(l, true); break;
 	case GSB_PTX_OP_BULK_MULTICAST:
 	case GSB_PTX_OP_BULK_MULTICAST_HINT: lower_multicast(l); break;
 	case GSB_PTX_OP_ST_ASYNC:
@@ -243,6 +245,7 @@ void gsb_emu_lower_async(struct gsb_emu_lowering *l)
 	case GSB_PTX_OP_CP_ASYNC_ARRIVE_NOINC: lower_arrive(l, true); break;
 	case GSB_PTX_OP_BULK_PREFETCH:
 	case GSB_PTX_OP_BULK_PREFETCH_HINT: gsb_emu_emit(l, GSB_EMU_FORM_NOP, true); break;
+	case GSB_PTX_OP_TENSOR_COPY ... GSB_PTX_OP_TENSORMAP_COPY: gsb_emu_lower_tensor(l); break;
 	default: lower_mbarrier(l); break;
 	}
 }

@@ -76,7 +76,7 @@ static bool is_control(const struct gsb_ptx_insn *in)
 	case GSB_PTX_CLASS_BRANCH: return in->op != GSB_PTX_OP_BRA;
 	default:
 		return in->op == GSB_PTX_OP_NANOSLEEP || in->op == GSB_PTX_OP_MBAR_TRY ||
-		       in->op == GSB_PTX_OP_MBAR_TRY_PARITY;
+		       in->op == GSB_PTX_OP_MBAR_TRY_PARITY || in->op == GSB_PTX_OP_TENSORMAP_COPY;
 	}
 }
 

@@ -380,10 +380,11 @@ static void lower_isspacep(struct gsb_emu_lowering *l)
 /* A cache policy is a hint that only loads and stores read, and they read none here. */
 #define CACHE_POLICY (UINT64_C(1) << 60)
 
+#define TENSOR_MAP_BYTES 128
+
 static void lower_simple(struct gsb_emu_lowering *l)
 {
 	const struct gsb_ptx_insn *in = l->insn;
-	struct gsb_emu_op *op;
 	uint32_t row;
 
 	switch (in->op) {
@@ -402,11 +403,15 @@ static void lower_simple(struct gsb_emu_lowering *l)
 	case GSB_PTX_OP_MEMBAR:
 	case GSB_PTX_OP_FENCE_RESTRICT:
 	case GSB_PTX_OP_FENCE_ALIAS:
+	case GSB_PTX_OP_FENCE_TENSORMAP:
 	case GSB_PTX_OP_FENCE: gsb_emu_emit(l, GSB_EMU_FORM_FENCE, true); break;
-	default:
-		op = gsb_emu_emit(l, GSB_EMU_FORM_NOP, true);
-		(void)op;
+	case GSB_PTX_OP_FENCE_TENSORMAP_AT:
+		if (in->operands[1].imm != TENSOR_MAP_BYTES)
+			gsb_emu_not_carried(l);
+		else
+			gsb_emu_emit(l, GSB_EMU_FORM_FENCE, true);
 		break;
+	default: gsb_emu_emit(l, GSB_EMU_FORM_NOP, true); break;
 	}
 }
 
@@ -437,6 +442,7 @@ static void lower_by_op(struct gsb_emu_lowering *l)
 	case GSB_PTX_OP_STACKRESTORE: gsb_emu_lower_stack(l); break;
 	case GSB_PTX_OP_PREFETCH:
 	case GSB_PTX_OP_PREFETCHU:
+	case GSB_PTX_OP_PREFETCH_TENSORMAP:
 	case GSB_PTX_OP_DISCARD: /* what lies there may be anything from now on, so also what it was */
 	case GSB_PTX_OP_APPLYPRIORITY: lower_simple(l); break;
 	case GSB_PTX_OP_CREATEPOLICY_FRACTIONAL:
