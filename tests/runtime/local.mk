@@ -2,7 +2,7 @@
 # nvcc they are not made, and the script skips them.
 runtime_programs = array_errors arrays callbacks calls clusters cooperative device errors graph_memory graphs launch_ex linked linked_ptx locks managed managed_linked managed_variables mipmaps \
 	occupancy overlap parts pools print processes queries rects \
-	reduce streams surfaces symbols textures threads threads_pt volumes
+	reduce streams surfaces symbols tensors textures threads threads_pt volumes
 EXTRA_DIST += tests/runtime/check.h tests/runtime/array_errors.cu tests/runtime/arrays.cu tests/runtime/callbacks.cu tests/runtime/calls.cu \
 	tests/runtime/clusters.cu tests/runtime/cooperative.cu tests/runtime/device.cu \
 	tests/runtime/errors.cu tests/runtime/graph_memory.cu tests/runtime/graphs.cu tests/runtime/launch_ex.cu tests/runtime/linked.cuh tests/runtime/linked.cu \
@@ -10,7 +10,7 @@ EXTRA_DIST += tests/runtime/check.h tests/runtime/array_errors.cu tests/runtime/
 	tests/runtime/managed_linked_more.cu tests/runtime/managed_variables.cu tests/runtime/mipmaps.cu tests/runtime/occupancy.cu tests/runtime/overlap.cu \
 	tests/runtime/parts.cu tests/runtime/parts_more.cu tests/runtime/pools.cu tests/runtime/print.cu tests/runtime/processes.cu tests/runtime/queries.cu \
 	tests/runtime/rects.cu tests/runtime/reduce.cu tests/runtime/streams.cu tests/runtime/symbols.cu \
-	tests/runtime/surfaces.cu tests/runtime/textures.cu tests/runtime/threads.cu tests/runtime/threads_pt.cu \
+	tests/runtime/surfaces.cu tests/runtime/tensors.cu tests/runtime/textures.cu tests/runtime/threads.cu tests/runtime/threads_pt.cu \
 	tests/runtime/volumes.cu tests/runtime/static_library.cc
 check_SCRIPTS += tests/integ/runtime.sh
 EXTRA_DIST += tests/integ/runtime.sh
@@ -33,7 +33,7 @@ $(managed_linked_programs): runtime_more = $(srcdir)/tests/runtime/managed_linke
 $(managed_linked_programs): $(srcdir)/tests/runtime/managed_linked_more.cu
 tests/runtime/managed_variables tests/runtime/native/managed_variables: runtime_more = -L$(CUDA_DIR)/lib64/stubs -lcuda
 tests/runtime/device tests/runtime/native/device: runtime_more = -L$(CUDA_DIR)/lib64/stubs -lcuda
-tests/runtime/clusters tests/runtime/native/clusters: runtime_more = -gencode arch=compute_90,code=compute_90
+tests/runtime/clusters tests/runtime/native/clusters tests/runtime/tensors tests/runtime/native/tensors: runtime_more = -gencode arch=compute_90,code=compute_90
 tests/runtime/threads_pt tests/runtime/native/threads_pt: runtime_more = --default-stream per-thread
 runtime_nvcc = $(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< $(runtime_more) -cudart
 
