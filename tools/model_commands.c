@@ -130,15 +130,19 @@ static void arch_row(struct report *r, const struct gsb_arch *a)
 	report_number(r, "%u", a->smem_bytes);
 	report_number(r, "%u", a->smem_per_block_optin_bytes);
 	report_number(r, "%u", a->smem_reserved_bytes);
+	report_number(r, "%u", a->per_cycle.alu);
+	report_number(r, "%u", a->per_cycle.imul);
+	report_number(r, "%u", a->per_cycle.sfu);
+	report_number(r, "%u", a->per_cycle.fp64);
 	report_number(r, "%u", a->clock_khz / 1000);
 	report_number(r, "%" PRIu64, a->mem_bandwidth_bytes_per_s / 1000000000);
 }
 
 int model_command_arch(const struct model_input *in, char **names, int n_names)
 {
-	static const char *const columns[] = {"name",	    "GPU",	"cc",	"SMs",
-					      "warps",	    "blocks",	"regs", "smem",
-					      "smem/block", "reserved", "MHz",	"GB/s"};
+	static const char *const columns[] = {
+		"name",	      "GPU",	  "cc",	 "SMs",	 "warps", "blocks", "regs", "smem",
+		"smem/block", "reserved", "alu", "imul", "sfu",	  "fp64",   "MHz",  "GB/s"};
 	struct model_input one = *in;
 	struct report r;
 

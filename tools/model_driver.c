@@ -76,6 +76,7 @@ static void fill_units(struct gsb_arch *a)
 	a->warp_unit = a->cc_major == 6 && a->cc_minor == 0 ? 2 : 4;
 	a->smem_unit_bytes = a->cc_major >= 8 ? 128 : 256;
 	a->issue_width = 4;
+	a->per_cycle = gsb_arch_rates(a->cc_major, a->cc_minor);
 	a->max_resident_grids = a->cc_major >= 7 ? 128 : 32;
 	a->sm_group = a->cc_major >= 9 ? 8 : a->cc_major >= 6 ? 2 : 1;
 }

@@ -67,6 +67,7 @@ static void fill_arch(struct cuda_device *dev)
 		 (int)sizeof(arch->marketing_name) - 1, dev->info.name);
 	arch->cc_major = (uint32_t)a[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR];
 	arch->cc_minor = (uint32_t)a[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR];
+	arch->per_cycle = gsb_arch_rates(arch->cc_major, arch->cc_minor);
 	arch->n_sms = (uint32_t)a[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
 	arch->max_warps =
 		(uint32_t)a[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR] / GSB_WARP_SIZE;

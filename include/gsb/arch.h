@@ -9,6 +9,15 @@
 #define GSB_ARCH_NAME_MAX 32
 #define GSB_WARP_SIZE	  32
 
+/* Results that an SM gives in a cycle, by the pipe; of a warp's instruction there are 32. */
+struct gsb_arch_rates {
+	uint32_t alu;  /* whole numbers and logic: adds, comparisons, shifts */
+	uint32_t imul; /* products of whole numbers, added to or not */
+	uint32_t
+		sfu; /* special functions; conversions of floats and counts of bits go the same way */
+	uint32_t fp64; /* double precision */
+};
+
 /*
  * Counts are per SM unless the name says otherwise; sizes are bytes, registers are 32-bit.
  * "unit" is the granularity in which the hardware hands the resource out.
@@ -36,7 +45,8 @@ struct gsb_arch {
 				       */
 	uint32_t smem_unit_bytes;     /* allocation granularity */
 	uint32_t issue_width;	      /* warp instructions per cycle: number of schedulers */
-	uint32_t clock_khz;	      /* SM clock, boost */
+	struct gsb_arch_rates per_cycle;
+	uint32_t clock_khz; /* SM clock, boost */
 	uint32_t mem_clock_khz;
 	uint32_t mem_bus_bits;		    /* width of the memory bus of the device */
 	uint64_t mem_bandwidth_bytes_per_s; /* of the device */

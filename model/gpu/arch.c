@@ -6,7 +6,9 @@
  * NVIDIA's occupancy calculator. SMs, clocks, memory: NVIDIA's data sheets and architecture
  * whitepapers (GF100, GK104, GK110, GP102, GV100, GA100, GH100, AD104, GB100), the boost clock
  * where two are given. gtx680, k40, titanx-pascal and c2070 are the GPUs of the papers; h200 is as
- * its driver reports it. The kernel limits are the sort that decides a block's fate, so they are
+ * its driver reports it. Results a cycle: "Throughput of Native Arithmetic Instructions" of the CUDA C++ Programming Guide (4.2 for
+ * 2.x, 10.0 to 12.x for 3.0 to 9.0; since 13.0 it is in the Best Practices Guide), the rows of 32-bit integer add and multiply, of reciprocals and their like, and of
+ * 64-bit floating-point add. Before 7.0 a product was three instructions (5.0 to 6.2), which is a third of the adds. The kernel limits are the sort that decides a block's fate, so they are
  * exact; clock and bandwidth are nominal. sm_group is what cuda.h (13.0) says of green contexts; GPUs from before
  * Pascal have none, the emulated ones give any SM away.
  */
@@ -33,6 +35,60 @@
 #define PER_SM_MAX (1u << 26)
 
 /* clang-format off: one line per subject, so that two GPUs can be compared. */
+#define CC_2_0                                              \
+	{                                                   \
+		.alu = 32, .imul = 16, .sfu = 4, .fp64 = 16 \
+	}
+#define CC_2_1                                             \
+	{                                                  \
+		.alu = 48, .imul = 16, .sfu = 8, .fp64 = 4 \
+	}
+#define CC_3_0                                               \
+	{                                                    \
+		.alu = 160, .imul = 32, .sfu = 32, .fp64 = 8 \
+	}
+#define CC_3_5                                                \
+	{                                                     \
+		.alu = 160, .imul = 32, .sfu = 32, .fp64 = 64 \
+	}
+#define CC_5_0                                               \
+	{                                                    \
+		.alu = 128, .imul = 42, .sfu = 32, .fp64 = 4 \
+	}
+#define CC_6_0                                               \
+	{                                                    \
+		.alu = 64, .imul = 21, .sfu = 16, .fp64 = 32 \
+	}
+#define CC_6_1 CC_5_0
+#define CC_7_0                                               \
+	{                                                    \
+		.alu = 64, .imul = 64, .sfu = 16, .fp64 = 32 \
+	}
+#define CC_7_5                                              \
+	{                                                   \
+		.alu = 64, .imul = 64, .sfu = 16, .fp64 = 2 \
+	}
+#define CC_8_0 CC_7_0
+#define CC_8_6 CC_7_5
+#define CC_9_0                                               \
+	{                                                    \
+		.alu = 64, .imul = 64, .sfu = 16, .fp64 = 64 \
+	}
+#define CC_12_0                                              \
+	{                                                    \
+		.alu = 128, .imul = 64, .sfu = 16, .fp64 = 2 \
+	}
+
+/* By the first compute capability that has them. */
+static const struct {
+	uint32_t major, minor;
+	struct gsb_arch_rates per_cycle;
+} rates[] = {
+	{0, 0, CC_2_0}, {2, 1, CC_2_1}, {3, 0, CC_3_0},	  {3, 5, CC_3_5}, {5, 0, CC_5_0},
+	{6, 0, CC_6_0}, {6, 1, CC_6_1}, {7, 0, CC_7_0},	  {7, 5, CC_7_5}, {8, 0, CC_8_0},
+	{8, 6, CC_8_6}, {9, 0, CC_9_0}, {12, 0, CC_12_0},
+};
+
 static const struct gsb_arch archs[] = {
 	{
 		.name = "c2070",
@@ -54,6 +110,7 @@ static const struct gsb_arch archs[] = {
 		.smem_per_block_optin_bytes = KIB(48),
 		.smem_unit_bytes = 128,
 		.issue_width = 2,
+		.per_cycle = CC_2_0,
 		.clock_khz = 1150000,
 		.mem_clock_khz = 1494000,
 		.mem_bus_bits = 384,
@@ -82,6 +139,7 @@ static const struct gsb_arch archs[] = {
 		.smem_per_block_optin_bytes = KIB(48),
 		.smem_unit_bytes = 256,
 		.issue_width = 4,
+		.per_cycle = CC_3_0,
 		.clock_khz = 1058000,
 		.mem_clock_khz = 3004000,
 		.mem_bus_bits = 256,
@@ -110,6 +168,7 @@ static const struct gsb_arch archs[] = {
 		.smem_per_block_optin_bytes = KIB(48),
 		.smem_unit_bytes = 256,
 		.issue_width = 4,
+		.per_cycle = CC_3_5,
 		.clock_khz = 875000,
 		.mem_clock_khz = 3004000,
 		.mem_bus_bits = 384,
@@ -138,6 +197,7 @@ static const struct gsb_arch archs[] = {
 		.smem_per_block_optin_bytes = KIB(48),
 		.smem_unit_bytes = 256,
 		.issue_width = 4,
+		.per_cycle = CC_6_1,
 		.clock_khz = 1531000,
 		.mem_clock_khz = 5005000,
 		.mem_bus_bits = 384,
@@ -166,6 +226,7 @@ static const struct gsb_arch archs[] = {
 		.smem_per_block_optin_bytes = KIB(96),
 		.smem_unit_bytes = 256,
 		.issue_width = 4,
+		.per_cycle = CC_7_0,
 		.clock_khz = 1530000,
 		.mem_clock_khz = 877000,
 		.mem_bus_bits = 4096,
@@ -195,6 +256,7 @@ static const struct gsb_arch archs[] = {
 		.smem_reserved_bytes = 1024,
 		.smem_unit_bytes = 128,
 		.issue_width = 4,
+		.per_cycle = CC_8_0,
 		.clock_khz = 1410000,
 		.mem_clock_khz = 1215000,
 		.mem_bus_bits = 5120,
@@ -224,6 +286,7 @@ static const struct gsb_arch archs[] = {
 		.smem_reserved_bytes = 1024,
 		.smem_unit_bytes = 128,
 		.issue_width = 4,
+		.per_cycle = CC_8_6,
 		.clock_khz = 2040000,
 		.mem_clock_khz = 6251000,
 		.mem_bus_bits = 192,
@@ -254,6 +317,7 @@ static const struct gsb_arch archs[] = {
 		.smem_reserved_bytes = 1024,
 		.smem_unit_bytes = 128,
 		.issue_width = 4,
+		.per_cycle = CC_9_0,
 		.clock_khz = 1980000,
 		.mem_clock_khz = 2619000,
 		.mem_bus_bits = 5120,
@@ -284,6 +348,7 @@ static const struct gsb_arch archs[] = {
 		.smem_reserved_bytes = 1024,
 		.smem_unit_bytes = 128,
 		.issue_width = 4,
+		.per_cycle = CC_9_0,
 		.clock_khz = 1980000,
 		.mem_clock_khz = 3201000,
 		.mem_bus_bits = 6144,
@@ -314,6 +379,7 @@ static const struct gsb_arch archs[] = {
 		.smem_reserved_bytes = 1024,
 		.smem_unit_bytes = 128,
 		.issue_width = 4,
+		.per_cycle = CC_9_0,
 		.clock_khz = 1965000,
 		.mem_clock_khz = 3996000,
 		.mem_bus_bits = 8192,
@@ -328,6 +394,16 @@ static const struct gsb_arch archs[] = {
 const struct gsb_arch *gsb_arch_at(size_t i)
 {
 	return i < GSB_ARRAY_LEN(archs) ? &archs[i] : NULL;
+}
+
+struct gsb_arch_rates gsb_arch_rates(uint32_t cc_major, uint32_t cc_minor)
+{
+	size_t i = GSB_ARRAY_LEN(rates) - 1;
+
+	while (rates[i].major > cc_major ||
+	       (rates[i].major == cc_major && rates[i].minor > cc_minor))
+		i--;
+	return rates[i].per_cycle;
 }
 
 const struct gsb_arch *gsb_arch_find(const char *name)
@@ -361,6 +437,12 @@ struct field {
 #f, offsetof(struct gsb_arch, f), sizeof(((struct gsb_arch *)0)->f) == 8, lo, hi \
 	}
 
+#define RATES_MAX 4096
+#define RATE(f)                                                                              \
+	{                                                                                    \
+#f "_per_cycle", offsetof(struct gsb_arch, per_cycle.f), false, 1, RATES_MAX \
+	}
+
 static const struct field fields[] = {
 	FIELD(cc_major, 1, 99),
 	FIELD(cc_minor, 0, 99),
@@ -381,6 +463,10 @@ static const struct field fields[] = {
 	FIELD(smem_reserved_bytes, 0, 65536),
 	FIELD(smem_unit_bytes, 1, 65536),
 	FIELD(issue_width, 1, 64),
+	RATE(alu),
+	RATE(imul),
+	RATE(sfu),
+	RATE(fp64),
 	FIELD(clock_khz, 1, 100000000),
 	FIELD(mem_clock_khz, 0, 100000000),
 	FIELD(mem_bus_bits, 0, 1u << 20),
@@ -534,6 +620,22 @@ static int parse_line(struct gsb_arch *arch, char *line, unsigned int number,
 	return set_key(arch, gsb_text_trim(line), gsb_text_trim(equals + 1), number, err);
 }
 
+static void set_rate(uint32_t *rate, uint32_t usual)
+{
+	*rate = *rate ? *rate : usual;
+}
+
+/* What the text has not said. */
+static void set_rates(struct gsb_arch *arch)
+{
+	const struct gsb_arch_rates usual = gsb_arch_rates(arch->cc_major, arch->cc_minor);
+
+	set_rate(&arch->per_cycle.alu, usual.alu);
+	set_rate(&arch->per_cycle.imul, usual.imul);
+	set_rate(&arch->per_cycle.sfu, usual.sfu);
+	set_rate(&arch->per_cycle.fp64, usual.fp64);
+}
+
 int gsb_arch_parse(const char *text, size_t len, struct gsb_arch *out, struct gsb_text_error *err)
 {
 	struct gsb_text reader = {.at = text, .left = len};
@@ -551,6 +653,7 @@ int gsb_arch_parse(const char *text, size_t len, struct gsb_arch *out, struct gs
 		return got;
 	if (!arch.name[0])
 		return gsb_text_refuse(err, 0, "no 'name' (and no 'base')");
+	set_rates(&arch);
 	fault = arch_fault(&arch);
 	if (fault)
 		return gsb_text_refuse(err, 0, "%s: missing, or contradicts another limit", fault);

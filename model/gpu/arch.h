@@ -21,6 +21,9 @@ const struct gsb_arch *gsb_arch_at(size_t i);
 /* "c2070, gtx680, ...": the names of the table for a message, cut to @size. */
 void gsb_arch_names(char *out, size_t size);
 
+/* What an SM of that compute capability gives in a cycle; of one that is not known, what the last one before it does. */
+struct gsb_arch_rates gsb_arch_rates(uint32_t cc_major, uint32_t cc_minor);
+
 /**
  * gsb_arch_check() - is this a GPU that the models can work with?
  * @arch: any contents
@@ -58,7 +61,8 @@ struct gsb_gpc gsb_arch_gpc(const struct gsb_arch *arch, uint32_t sm);
 /**
  * gsb_arch_parse() - read one GPU from text
  * @text, @len: "key = value" lines, '#' starts a comment; the keys are the fields of struct
- * gsb_arch (sm_group may be left out: 1; gpc_sms: 0); "base = NAME" as the first key starts from a GPU of the table
+ * gsb_arch, and of per_cycle alu_per_cycle and so on; "base = NAME" as the first key starts from a GPU of the table. May be left out: sm_group
+ * (1), gpc_sms (0), and what is of per_cycle, which the compute capability says then
  * @out:        written only on success    @err: written only on failure
  *
  * Context: pure, any thread, no allocation.

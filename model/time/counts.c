@@ -6,9 +6,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Of an SM, in a cycle: instructions of warps on pipes of 16 and of 64 lanes, and sectors of the L1, 128 bytes. */
-#define PER_CYCLE_16 0.5
-#define PER_CYCLE_64 2.0
+/* Of an SM, in a cycle: warps at a barrier, and sectors of the L1, 128 bytes. */
+#define BARRIERS     0.5
 #define SECTORS_L1   4.0
 #define SECTOR_BYTES 32.0
 #define ASKS_MOST    0.01   /* requests to an instruction */
@@ -26,6 +25,12 @@ static void set_issue(const struct gsb_arch *arch, const struct gsb_counts *c, d
 	units[dense ? GSB_UNIT_DENSE : GSB_UNIT_ISSUE] = share;
 }
 
+/* Cycles of a pipe for so many instructions of warps. */
+static double pipe(double n_insns, uint32_t per_cycle)
+{
+	return n_insns * GSB_WARP_SIZE / per_cycle;
+}
+
 void gsb_counts_demand(const struct gsb_arch *arch, const struct gsb_counts *c, double on_sm,
 		       double on_device, double units[GSB_N_UNITS])
 {
@@ -34,10 +39,12 @@ void gsb_counts_demand(const struct gsb_arch *arch, const struct gsb_counts *c, 
 
 	for (unsigned u = 0; u < GSB_N_UNITS; u++)
 		units[u] = 0;
-	units[GSB_UNIT_ALU] = c->alu * of_sm / PER_CYCLE_64;
-	units[GSB_UNIT_SFU] = c->sfu * of_sm / PER_CYCLE_16;
-	units[GSB_UNIT_FP64] = c->fp64 * of_sm / PER_CYCLE_64;
-	units[GSB_UNIT_BARRIER] = c->barriers * of_sm / PER_CYCLE_16;
+	units[GSB_UNIT_ALU] =
+		fmax(pipe(c->alu, arch->per_cycle.alu), pipe(c->imul, arch->per_cycle.imul)) *
+		of_sm;
+	units[GSB_UNIT_SFU] = pipe(c->sfu, arch->per_cycle.sfu) * of_sm;
+	units[GSB_UNIT_FP64] = pipe(c->fp64, arch->per_cycle.fp64) * of_sm;
+	units[GSB_UNIT_BARRIER] = c->barriers * of_sm / BARRIERS;
 	units[GSB_UNIT_L1] = fmax(c->requests, c->sectors / SECTORS_L1) * (1 - c->to_l2) * of_sm;
 	units[GSB_UNIT_L2] = bytes * c->to_l2 / (L2_PER_CYCLE * hz);
 	units[GSB_UNIT_DRAM] = bytes * c->to_dram / (double)arch->mem_bandwidth_bytes_per_s;

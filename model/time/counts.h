@@ -14,6 +14,7 @@
 struct gsb_counts {
 	double insns;	 /* all */
 	double alu;	 /* whole numbers and logic */
+	double imul;	 /* products of whole numbers */
 	double sfu;	 /* special functions */
 	double fp64;	 /* double precision */
 	double barriers; /* of blocks, once a warp */
@@ -31,6 +32,7 @@ struct gsb_counts {
  * @on_sm:   parts a second that an SM does        @on_device: that all do together
  * @units:   shares; above 1 where the counts are wrong, or the data sheet. With requests the law goes by queues (law.h)
  *
+ * Whole numbers have two pipes on a GPU, and one unit here: it is as full as the fuller pipe.
  * Who wants issue slots most, and asks for something once in a hundred instructions or less, has them without waiting: dense.
  *
  * Source:  ours; doc/model.md#queues.

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/gpu/arch.h"
@@ -71,6 +72,58 @@ static void test_arch_parse_without_a_group_gives_any_sms(void **state)
 	assert_int_equal(arch.sm_group, 4);
 }
 
+static struct gsb_arch_rates rates_of(const char *cc, const char *more)
+{
+	struct gsb_text_error err;
+	struct gsb_arch arch;
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "name = mine\n%s\nn_sms = 7\nmax_warps = 64\nmax_blocks = 32\n"
+		 "max_threads_per_block = 1024\nregs = 65536\nmax_regs_per_block = 65536\n"
+		 "max_regs_per_thread = 255\nreg_unit = 256\nwarp_unit = 4\n"
+		 "smem_unit_bytes = 128\nissue_width = 4\nclock_khz = 1000000\n"
+		 "mem_bandwidth_bytes_per_s = 1000000000\nmem_bytes = 1000000000\n"
+		 "max_resident_grids = 128\n%s",
+		 cc, more);
+	if (parse(text, &arch, &err))
+		fail_msg("%s: line %u: %s", cc, err.line, err.what);
+	return arch.per_cycle;
+}
+
+static void expect_rates(struct gsb_arch_rates r, unsigned alu, unsigned imul, unsigned sfu,
+			 unsigned fp64)
+{
+	assert_int_equal(r.alu, alu);
+	assert_int_equal(r.imul, imul);
+	assert_int_equal(r.sfu, sfu);
+	assert_int_equal(r.fp64, fp64);
+}
+
+/* Who does not say what an SM gives a cycle has what NVIDIA prints for the compute capability, or for the last one before it. */
+static void test_arch_parse_without_rates_has_those_of_the_compute_capability(void **state)
+{
+	char text[64];
+	const struct gsb_arch *a;
+
+	expect_rates(rates_of("cc_major = 9", ""), 64, 64, 16, 64);
+	expect_rates(rates_of("cc_major = 6\ncc_minor = 1", ""), 128, 42, 32, 4);
+	expect_rates(rates_of("cc_major = 6\ncc_minor = 2", ""), 128, 42, 32, 4);
+	expect_rates(rates_of("cc_major = 7\ncc_minor = 5", ""), 64, 64, 16, 2);
+	expect_rates(rates_of("cc_major = 8", ""), 64, 64, 16, 32);
+	expect_rates(rates_of("cc_major = 1", ""), 32, 16, 4, 16);
+	expect_rates(rates_of("cc_major = 3\ncc_minor = 2", ""), 160, 32, 32, 8);
+	expect_rates(rates_of("cc_major = 9", "fp64_per_cycle = 5\nalu_per_cycle = 7\n"), 7, 64, 16,
+		     5);
+	for (size_t i = 0; (a = gsb_arch_at(i)); i++) {
+		const struct gsb_arch_rates *r = &a->per_cycle;
+
+		snprintf(text, sizeof(text), "cc_major = %u\ncc_minor = %u", a->cc_major,
+			 a->cc_minor);
+		expect_rates(rates_of(text, ""), r->alu, r->imul, r->sfu, r->fp64);
+	}
+}
+
 static void test_arch_parse_faults_name_line_and_reason(void **state)
 {
 	static const struct {
@@ -81,6 +134,7 @@ static void test_arch_parse_faults_name_line_and_reason(void **state)
 		{"base = k40\nn_smz = 3\n", 2, "unknown key 'n_smz'"},
 		{"base = k40\nn_sms = -3\n", 2, "whole number"},
 		{"base = k40\nn_sms = 99999999999999999999999\n", 2, "whole number"},
+		{"base = k40\nsfu_per_cycle = 0\n", 2, "from 1 to 4096"},
 		{"base = k40\n\n# x\nn_sms 3\n", 4, "key = value"},
 		{"base = k4000\n", 1, "unknown base GPU 'k4000'; there are c2070, gtx680, k40,"},
 		{"name = x\nbase = k40\n", 2, "first key"},
@@ -201,6 +255,7 @@ int main(void)
 		cmocka_unit_test(test_arch_find_ignores_case_and_refuses_strangers),
 		cmocka_unit_test(test_arch_parse_base_takes_over_and_overrides),
 		cmocka_unit_test(test_arch_parse_without_a_group_gives_any_sms),
+		cmocka_unit_test(test_arch_parse_without_rates_has_those_of_the_compute_capability),
 		cmocka_unit_test(test_arch_parse_faults_name_line_and_reason),
 		cmocka_unit_test(test_arch_parse_binary_and_long_lines_are_refused),
 		cmocka_unit_test(test_arch_parse_mutated_text_never_yields_a_bad_arch),

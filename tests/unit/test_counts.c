@@ -42,6 +42,22 @@ static void test_each_pipe_has_its_width(void **state)
 	expect(units, GSB_UNIT_TENSOR, 0);
 }
 
+/* Whole numbers are as full as the fuller one of their two pipes; a GPU with other pipes is fuller of the same. */
+static void test_pipes_are_those_of_the_gpu(void **state)
+{
+	const struct gsb_arch *titan = gsb_arch_find("titanx-pascal");
+	struct gsb_counts c = {.insns = 1000, .alu = 400, .imul = 500, .sfu = 100, .fp64 = 10};
+	double units[GSB_N_UNITS];
+
+	expect(find(&c), GSB_UNIT_ALU, .25);
+	c.imul = 300;
+	expect(find(&c), GSB_UNIT_ALU, .2);
+	gsb_counts_demand(titan, &c, titan->clock_khz, titan->clock_khz * 28.0, units);
+	expect(units, GSB_UNIT_ALU, .3 * 32 / 42);
+	expect(units, GSB_UNIT_SFU, .1);
+	expect(units, GSB_UNIT_FP64, .08);
+}
+
 /* Of 40 sectors of each of 10 requests half get to the L2, a quarter to the memory. */
 static void test_memory_is_asked_for_what_gets_there(void **state)
 {
@@ -92,6 +108,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_pipe_has_its_width),
+		cmocka_unit_test(test_pipes_are_those_of_the_gpu),
 		cmocka_unit_test(test_memory_is_asked_for_what_gets_there),
 		cmocka_unit_test(test_small_requests_cost_a_pass_of_the_l1),
 		cmocka_unit_test(test_who_hardly_asks_is_dense),
