@@ -99,3 +99,8 @@ enum gsb_ptx_unit gsb_ptx_unit_of(const struct gsb_ptx_insn *in)
 	default: return GSB_PTX_UNIT_OTHER;
 	}
 }
+
+bool gsb_ptx_multiplies_integers(const struct gsb_ptx_insn *in)
+{
+	return gsb_ptx_unit_of(in) == GSB_PTX_UNIT_FMA && !is_float(in->type[0]);
+}

@@ -26,4 +26,7 @@ enum gsb_ptx_unit {
  */
 enum gsb_ptx_unit gsb_ptx_unit_of(const struct gsb_ptx_insn *in);
 
+/* It multiplies whole numbers: GSB_PTX_UNIT_FMA takes fewer of these than of floats. Pure. */
+bool gsb_ptx_multiplies_integers(const struct gsb_ptx_insn *in);
+
 #endif

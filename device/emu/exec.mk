@@ -9,7 +9,7 @@ libemuexec_la_SOURCES = \
 	device/emu/code/code.c device/emu/code/code.h device/emu/code/forms.def \
 	device/emu/lower/access.c device/emu/lower/access.h device/emu/lower/again.c device/emu/lower/again.h device/emu/lower/call.c device/emu/lower/call.h \
 	device/emu/lower/combine.c device/emu/lower/combine.h device/emu/exec/combine.c device/emu/exec/combine.h \
-	device/emu/lower/frame.c device/emu/lower/frame.h device/emu/lower/least.c device/emu/lower/least.h device/emu/lower/lower.c device/emu/lower/lower.h \
+	device/emu/lower/frame.c device/emu/lower/frame.h device/emu/lower/least.c device/emu/lower/least.h device/emu/lower/tally.c device/emu/lower/tally.h device/emu/lower/lower.c device/emu/lower/lower.h \
 	device/emu/lower/lowering.c device/emu/lower/lowering.h device/emu/lower/operand.c \
 	device/emu/code/video.h device/emu/lower/video.c device/emu/lower/video.h device/emu/exec/video.c \
 	device/emu/exec/half.h \
@@ -29,7 +29,7 @@ libemuexec_la_SOURCES = \
 	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
 	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h device/emu/exec/look.c device/emu/exec/look.h \
 	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/moves.h device/emu/exec/print.c \
-	device/emu/exec/print.h device/print.c device/print.h device/emu/exec/reach.h device/emu/exec/glance.h device/emu/exec/quads.h device/emu/exec/single.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
+	device/emu/exec/print.h device/print.c device/print.h device/emu/exec/reach.h device/emu/exec/glance.h device/emu/exec/quads.h device/emu/exec/single.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h device/emu/exec/tally.h \
 	device/emu/exec/profile.h device/emu/exec/sync.c device/emu/exec/sync.h \
 	device/emu/exec/watch.c device/emu/exec/watch.h \
 	device/emu/exec/texel.c device/emu/exec/texel.h \

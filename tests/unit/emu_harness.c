@@ -174,6 +174,10 @@ static void put_params(const struct gsb_ptx_func *f, const struct t_launch *l, u
 static void add_stats(struct gsb_emu_stats *to, const struct gsb_emu_stats *s)
 {
 	to->n_insns += s->n_insns;
+	to->n_alu += s->n_alu;
+	to->n_imul += s->n_imul;
+	to->n_sfu += s->n_sfu;
+	to->n_fp64 += s->n_fp64;
 	to->n_lane_insns += s->n_lane_insns;
 	to->n_mem_insns += s->n_mem_insns;
 	to->n_sectors += s->n_sectors;

@@ -51,10 +51,22 @@ static CUresult run_as(unsigned int what, const char *text, uint32_t grid, uint3
 	return result;
 }
 
+/* What is counted run by run is what was counted instruction by instruction. */
+static void assert_stats_are(const struct gsb_emu_profile *of)
+{
+	assert_int_equal(g.stats.n_insns, of->n_insns);
+	assert_int_equal(g.stats.n_lane_insns, of->n_lane_insns);
+	assert_int_equal(g.stats.n_alu, of->n_by_unit[GSB_PTX_UNIT_ALU]);
+	assert_int_equal(g.stats.n_imul, of->n_imul);
+	assert_int_equal(g.stats.n_sfu, of->n_by_unit[GSB_PTX_UNIT_XU]);
+	assert_int_equal(g.stats.n_fp64, of->n_by_unit[GSB_PTX_UNIT_FP64]);
+}
+
 static void count(const char *text, uint32_t grid, uint32_t block)
 {
 	if (run_as(GSB_EMU_WATCH_PROFILE, text, grid, block))
 		fail_msg("%s", g.fault.text);
+	assert_stats_are(&p);
 }
 
 /* With a body made of parts. */
@@ -275,6 +287,65 @@ static void test_counts_of_all_blocks_and_warps_add_up(void **state)
 	assert_int_equal(p.n_by_unit[GSB_PTX_UNIT_ADU], 7 * 3 * 3); /* and a parameter */
 }
 
+/* Each thing once a pass, of five; what is guarded by a false predicate never. */
+static const char kinds_ptx[] = KERNEL("mov.u32 %r2, 0;\nsetp.lt.u32 %p2, %r0, 0;\nl:\n"
+				       "ex2.approx.f32 %f1, %f1;\n@%p2 sin.approx.f32 %f2, %f1;\n"
+				       "fma.rn.f64 %d1, %d1, %d1, %d1;\nadd.f64 %d1, %d1, %d1;\n"
+				       "mad.lo.u32 %r3, %r2, %r2, %r3;\nadd.f32 %f1, %f1, %f1;\n"
+				       "add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 5;\n"
+				       "@%p1 bra l;");
+
+static void test_kinds_of_instructions_are_counted_apart(void **state)
+{
+	count(kinds_ptx, 2, 33);
+	assert_int_equal(g.stats.n_insns, 4 * (N_AROUND + 2 + 5 * 8));
+	assert_int_equal(g.stats.n_alu, 4 * (2 + 2 + 5 * 2));
+	assert_int_equal(g.stats.n_imul, 4 * 5);
+	assert_int_equal(g.stats.n_sfu, 4 * 5);
+	assert_int_equal(g.stats.n_fp64, 4 * 5 * 2);
+}
+
+/* Lanes leave a loop one by one, go other ways, by guards, tables, calls and recursion, wait, and end. */
+static const char ways_ptx[] =
+	HEAD ".func (.reg .b32 %s) sum(.reg .b32 %n)\n{\n.reg .pred %p<2>;\n.reg .b32 %r<3>;\n"
+	     "mov.u32 %s, 0;\nsetp.eq.u32 %p0, %n, 0;\n@%p0 ret;\nsub.u32 %r0, %n, 1;\n"
+	     "call (%r1), sum, (%r0);\nmad.lo.u32 %s, %n, 1, %r1;\nret;\n}\n"
+	     ".visible .entry k(.param .u64 io) {\n" REGS
+	     "mov.u32 %r0, %tid.x;\nmov.u32 %r2, 0;\nl:\nadd.u32 %r2, %r2, 1;\n"
+	     "cvt.rn.f64.u32 %d1, %r2;\nsetp.lt.u32 %p1, %r2, %r0;\n@%p1 bra l;\n"
+	     "setp.gt.u32 %p2, %r0, 40;\n@%p2 popc.b32 %r3, %r0;\n@%p2 mul.f64 %d1, %d1, %d1;\n"
+	     "and.b32 %r4, %r0, 3;\nt: .branchtargets a, b, c, a;\nbrx.idx %r4, t;\n"
+	     "a:\nmul.hi.u32 %r5, %r0, %r2;\nbra d;\nb:\nlg2.approx.f32 %f1, %f1;\n"
+	     "c:\nadd.f64 %d1, %d1, %d1;\nd:\nbar.sync 0;\ncall (%r6), sum, (%r4);\n"
+	     "shfl.sync.idx.b32 %r7, %r6, 0, 31, -1;\nsetp.eq.u32 %p3, %r0, 7;\n@%p3 exit;\n"
+	     "bar.sync 0;\nnot.b32 %r8, %r7;\nret;\n}\n";
+
+/* Watched or not, and however often its turns end. */
+static void test_counts_do_not_depend_on_turns(void **state)
+{
+	static const uint64_t quanta[] = {0, 1, 2, 7, 100};
+	struct gsb_emu_profile once;
+
+	count(ways_ptx, 3, 64);
+	once = p;
+	assert_true(once.n_divergent > 150 && once.n_imul > 12);
+	for (size_t i = 0; i < GSB_ARRAY_LEN(quanta); i++) {
+		void *io;
+
+		t_gpu_init(&g, ways_ptx);
+		g.quantum = quanta[i];
+		g.resident = 2;
+		io = t_alloc(&g, 65536);
+		assert_int_equal(t_launch(&g, &(struct t_launch){.kernel = "k",
+								 .grid = {3},
+								 .block = {64},
+								 .args = {&io}}),
+				 CUDA_SUCCESS);
+		assert_stats_are(&once);
+		t_gpu_finish(&g);
+	}
+}
+
 static void test_unit_of_an_instruction(void **state)
 {
 	static const struct {
@@ -442,6 +513,8 @@ int main(void)
 		cmocka_unit_test(test_divergence_of_a_branch_table),
 		cmocka_unit_test(test_guards_are_lanes_predicated_off),
 		cmocka_unit_test(test_counts_of_all_blocks_and_warps_add_up),
+		cmocka_unit_test(test_kinds_of_instructions_are_counted_apart),
+		cmocka_unit_test(test_counts_do_not_depend_on_turns),
 		cmocka_unit_test(test_unit_of_an_instruction),
 		cmocka_unit_test(test_nothing_is_counted_unless_asked_for),
 		cmocka_unit_test(test_paths_of_accesses_add_up_over_blocks),

@@ -113,6 +113,19 @@ struct gsb_emu_op {
 	int64_t imm;
 };
 
+/*
+ * Instructions, once a warp: all, and those of pipes that do not take one each time (ptx/unit.h; of products those of whole numbers).
+ * Their numbers stand in one vector, for they are counted together.
+ */
+enum gsb_emu_tally_kind {
+	GSB_EMU_TALLY_INSNS,
+	GSB_EMU_TALLY_ALU,
+	GSB_EMU_TALLY_IMUL,
+	GSB_EMU_TALLY_SFU,
+	GSB_EMU_TALLY_FP64,
+};
+typedef uint32_t gsb_emu_tally __attribute__((vector_size(32), aligned(16)));
+
 /* A row that holds one value in all its lanes. */
 struct gsb_emu_const {
 	uint64_t value;
@@ -136,6 +149,7 @@ struct gsb_emu_code {
 	struct gsb_ptx_kernel kernel;
 	struct gsb_emu_op *ops;
 	const struct gsb_ptx_insn **origin; /* by op */
+	gsb_emu_tally *before; /* by op, and one more: of all that stand before it: lower/tally.h */
 	uint32_t n_ops;
 	struct gsb_emu_func *funcs; /* the entry first */
 	uint32_t n_funcs;

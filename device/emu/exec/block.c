@@ -354,7 +354,12 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->count_paths = l->count_paths || (l->watch && l->watch->what & GSB_EMU_WATCH_PROFILE);
 	b->paths = (struct gsb_emu_paths){0};
 	b->fault = (struct gsb_emu_fault){0};
-	b->x = (struct gsb_emu_exec){.block = b, .ops = b->code->ops};
+	/* As if it had executed the first op, and settled that: nothing is to be counted yet. */
+	b->x = (struct gsb_emu_exec){.block = b,
+				     .ops = b->code->ops,
+				     .op = b->code->ops,
+				     .before = b->code->before,
+				     .begun = 1};
 	b->barriers_in_use = 0;
 	b->cluster = &b->alone;
 	b->alone.in_use = false;
@@ -468,7 +473,6 @@ static GSB_NOINLINE void execute_watched(struct gsb_emu_exec *x)
 
 	do {
 		x->op = op;
-		x->n_insns += !(op->flags & GSB_EMU_F_PSEUDO);
 		if (!gsb_emu_watch_op(x, op, x->rows, x->mask))
 			return;
 		op = x->handlers[op->form](x, op, x->rows, x->mask);
@@ -485,7 +489,6 @@ static void execute(struct gsb_emu_exec *x)
 	}
 	do {
 		x->op = op;
-		x->n_insns += !(op->flags & GSB_EMU_F_PSEUDO);
 		op = x->handlers[op->form](x, op, x->rows, x->mask);
 	} while (op);
 }
@@ -538,6 +541,7 @@ static bool run_splits(struct gsb_emu_exec *x, struct gsb_emu_warp *w, uint64_t 
 		x->lanes_since = x->n_insns;
 		gsb_emu_enter(x, n);
 		execute(x);
+		gsb_emu_settle(x);
 		if (x->stop == GSB_EMU_STOP_SWITCH && !x->tired)
 			continue;
 		w->asleep = x->tired || x->stop == GSB_EMU_STOP_SLEEP;
@@ -653,11 +657,11 @@ enum gsb_emu_state gsb_emu_block_run(struct gsb_emu_block *block, uint64_t quant
 	if (sigsetjmp(env, 0) == 0) {
 		block->state = run_warps(block, x->n_insns + quantum);
 	} else {
+		gsb_emu_settle(x);
 		gsb_emu_fail_unmapped(x, gsb_emu_guard_address());
 		block->state = GSB_EMU_FAULT;
 	}
 	gsb_emu_guard_leave();
-	block->stats.n_insns = x->n_insns;
 	if (block->watched && block->state == GSB_EMU_DONE)
 		gsb_emu_watch_end(block);
 	return block->state;

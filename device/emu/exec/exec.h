@@ -109,7 +109,11 @@ bool gsb_emu_code_knows_place(const struct gsb_emu_code *code);
 
 /* What a block has done so far: the input of the block-time model. */
 struct gsb_emu_stats {
-	uint64_t n_insns; /* PTX instructions, once a warp */
+	uint64_t n_insns; /* PTX instructions, once a warp; of these: */
+	uint64_t n_alu;	  /* whole numbers and logic */
+	uint64_t n_imul;  /* products of whole numbers */
+	uint64_t n_sfu;	  /* special functions, and what goes their way: ptx/unit.h's XU */
+	uint64_t n_fp64;  /* double precision */
 	uint64_t
 		n_lane_insns; /* the same, times the lanes that took part (as of the last branch) */
 	uint64_t n_mem_insns; /* warp-wide accesses of global memory, atomics included */

@@ -20,10 +20,12 @@ static const struct gsb_emu_op *jump(struct gsb_emu_exec *x, const struct gsb_em
 {
 	const struct gsb_emu_op *to = &x->ops[target];
 
-	if (to > from || x->n_insns < x->limit)
-		return to;
-	gsb_emu_leave(x, target);
-	return gsb_emu_stop(x, GSB_EMU_STOP_SLICE);
+	if (to <= from && gsb_emu_insns(x) >= x->limit) {
+		gsb_emu_leave(x, target);
+		return gsb_emu_stop(x, GSB_EMU_STOP_SLICE);
+	}
+	gsb_emu_run_ends(x, target);
+	return to;
 }
 
 GSB_EMU_HANDLER(gsb_emu_do_JOIN)
@@ -41,7 +43,7 @@ GSB_EMU_HANDLER(gsb_emu_do_GUARD)
 	uint32_t on = x->split_mask & gsb_emu_predicate(op, r, op->a);
 
 	if (!on)
-		return &x->ops[op->d];
+		return jump(x, op, op->d);
 	gsb_emu_set_guard(x, on);
 	return op + 1;
 }
@@ -219,6 +221,7 @@ static bool call_split(struct gsb_emu_exec *x, uint16_t call, uint16_t n, uint32
 /* The callee begins; a quantum is looked at here, for recursion has no backward branch. */
 static const struct gsb_emu_op *call_enter(struct gsb_emu_exec *x)
 {
+	gsb_emu_settle(x);
 	gsb_emu_count_lanes(x);
 	if (x->n_insns >= x->limit)
 		return gsb_emu_stop(x, GSB_EMU_STOP_SLICE);

@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "device/emu/exec/cluster.h"
 #include "device/emu/exec/fault.h"
+#include "device/emu/exec/tally.h"
 
 void gsb_emu_const_fill(char *r, const struct gsb_emu_const *c, uint32_t mask)
 {
@@ -262,18 +263,18 @@ GSB_EMU_HANDLER(gsb_emu_do_COPY_LOCAL)
 
 /* ---- special registers ---- */
 
-static uint64_t elapsed_ns(const struct gsb_emu_exec *x)
+static uint64_t elapsed_ns(struct gsb_emu_exec *x)
 {
 	struct gsb_emu_block *b = x->block;
 
+	gsb_emu_settle(x);
 	if (!b->elapsed)
 		return x->n_insns - b->clock_insns;
-	b->stats.n_insns = x->n_insns;
 	return b->elapsed(b->elapsed_ctx, &b->stats);
 }
 
 /* Never the same twice: programs divide by differences of it. */
-static uint64_t clock_now(const struct gsb_emu_exec *x)
+static uint64_t clock_now(struct gsb_emu_exec *x)
 {
 	struct gsb_emu_block *b = x->block;
 	uint64_t now = b->clock + elapsed_ns(x);
@@ -285,7 +286,7 @@ static uint64_t clock_now(const struct gsb_emu_exec *x)
 	return b->last_clock;
 }
 
-static uint64_t timer_now(const struct gsb_emu_exec *x)
+static uint64_t timer_now(struct gsb_emu_exec *x)
 {
 	return x->block->globaltimer + elapsed_ns(x);
 }

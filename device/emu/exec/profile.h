@@ -64,6 +64,7 @@ struct gsb_emu_profile {
 	uint64_t n_lane_insns;	  /* the same, times the active lanes */
 	uint64_t n_lane_insns_on; /* the same, times the lanes whose guard was true */
 	uint64_t n_by_unit[GSB_PTX_N_UNITS];
+	uint64_t n_imul;		  /* of GSB_PTX_UNIT_FMA: products of whole numbers */
 	uint64_t n_branches, n_divergent; /* divergent: lanes went to different places */
 	uint64_t n_barriers;		  /* block barriers, once a warp */
 	struct gsb_emu_traffic traffic[GSB_EMU_N_MEMORIES][GSB_EMU_N_TRAFFICS];

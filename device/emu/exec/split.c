@@ -64,7 +64,7 @@ void gsb_emu_node_child_done(struct gsb_emu_warp *w, uint16_t n)
 
 static uint64_t warp_insns(const struct gsb_emu_exec *x, const struct gsb_emu_warp *w)
 {
-	return w->n_insns + (w == x->warp ? x->n_insns - x->turn_start : 0);
+	return w->n_insns + (w == x->warp ? gsb_emu_insns(x) - x->turn_start : 0);
 }
 
 /* Lanes that wait at a join become a split beside it. */
@@ -109,11 +109,12 @@ void gsb_emu_enter(struct gsb_emu_exec *x, uint16_t n)
 	w->current = n;
 	x->rows = w->rows + node->frame;
 	x->local = node->local;
+	gsb_emu_set_mask(x, node->mask);
 	x->op = &x->ops[node->pc];
+	x->begun = node->pc;
 	x->rejoin = GSB_EMU_NONE;
 	if (node->parent != GSB_EMU_NODE_NONE && !w->nodes[node->parent].is_call)
 		x->rejoin = w->nodes[node->parent].pc;
-	gsb_emu_set_mask(x, node->mask);
 }
 
 void gsb_emu_leave(struct gsb_emu_exec *x, uint32_t pc)

@@ -4,7 +4,7 @@
 #ifndef GSB_DEVICE_EMU_EXEC_SPLIT_H
 #define GSB_DEVICE_EMU_EXEC_SPLIT_H
 
-#include "device/emu/exec/state.h"
+#include "device/emu/exec/tally.h"
 
 /* A fresh node, or NODE_NONE without memory. May move warp->nodes. */
 uint16_t gsb_emu_node_new(struct gsb_emu_warp *w);
@@ -21,10 +21,10 @@ bool gsb_emu_release(struct gsb_emu_exec *x, struct gsb_emu_warp *w, uint64_t ag
 /* Count the instructions of the running split for its lanes, before these change. */
 static inline void gsb_emu_count_lanes(struct gsb_emu_exec *x)
 {
-	uint64_t n = x->n_insns - x->lanes_since;
+	uint64_t now = gsb_emu_insns(x);
 
-	x->block->stats.n_lane_insns += n * gsb_emu_count(x->split_mask);
-	x->lanes_since = x->n_insns;
+	x->block->stats.n_lane_insns += (now - x->lanes_since) * gsb_emu_count(x->split_mask);
+	x->lanes_since = now;
 }
 
 /* Only x->mask changes: a guard. Whole rows may be written when all other lanes are gone: nobody will
@@ -43,7 +43,7 @@ static inline void gsb_emu_set_mask(struct gsb_emu_exec *x, uint32_t split_mask)
 	gsb_emu_set_guard(x, split_mask);
 }
 
-/* Make node @n of the warp the split that executes. */
+/* Make node @n of the warp the split that executes; what executed before is settled. */
 void gsb_emu_enter(struct gsb_emu_exec *x, uint16_t n);
 /* Remember where the split that executes goes on. */
 void gsb_emu_leave(struct gsb_emu_exec *x, uint32_t pc);

@@ -121,12 +121,15 @@ struct gsb_emu_exec {
 	char *rows;			  /* frame of the split */
 	uint32_t mask;			  /* lanes: the split's, or those that a guard left of it */
 	uint32_t split_mask;
-	uint32_t rejoin; /* op where the split joins its parent; NONE = nowhere */
-	uint32_t local;	 /* frame in local memory */
-	uint64_t n_insns, limit;
-	bool tired;	      /* the warp has looked in vain too often; limit is then 0 */
-	uint64_t lanes_since; /* n_insns when split_mask last changed */
-	uint64_t turn_start;  /* n_insns when the turn of the warp began */
+	uint32_t rejoin;	     /* op where the split joins its parent; NONE = nowhere */
+	uint32_t local;		     /* frame in local memory */
+	gsb_emu_tally tally;	     /* of runs of ops that are over since gsb_emu_settle() */
+	const gsb_emu_tally *before; /* of the code */
+	uint32_t begun;		     /* op with which the run that executes began */
+	uint64_t n_insns, limit;     /* settled; see gsb_emu_insns() */
+	bool tired;		     /* the warp has looked in vain too often; limit is then 0 */
+	uint64_t lanes_since;	     /* n_insns when split_mask last changed */
+	uint64_t turn_start;	     /* n_insns when the turn of the warp began */
 	struct gsb_emu_warp *warp;
 	struct gsb_emu_block *block;
 	const struct gsb_emu_op *ops;

@@ -230,6 +230,7 @@ static void count(const struct gsb_emu_exec *x, const struct gsb_emu_op *op, con
 	p->n_lane_insns += (unsigned int)__builtin_popcount(x->split_mask);
 	p->n_lane_insns_on += (unsigned int)__builtin_popcount(mask);
 	p->n_by_unit[gsb_ptx_unit_of(in)]++;
+	p->n_imul += gsb_ptx_multiplies_integers(in);
 	p->n_barriers += op->form == GSB_EMU_FORM_BARRIER;
 	if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_BRANCH) {
 		p->n_branches++;

@@ -22,6 +22,7 @@
 #include "device/emu/lower/operate.h"
 #include "device/emu/lower/rows.h"
 #include "device/emu/lower/stack.h"
+#include "device/emu/lower/tally.h"
 #include "ptx/ops.h"
 
 #define SCRATCH_LIMIT ((size_t)1 << 30)
@@ -306,11 +307,12 @@ static void finish_code(struct gsb_emu_lowering *l)
 	code->origin = keep(code, l->origin, l->n_ops, sizeof(*l->origin));
 	code->lists = keep(code, l->lists, l->n_lists, sizeof(*l->lists));
 	code->consts = keep(code, l->consts, l->n_consts, sizeof(*l->consts));
-	if (!code->ops || !code->origin || !code->lists || !code->consts)
-		gsb_emu_lower_no_memory(l);
 	code->n_ops = l->n_ops;
 	code->n_lists = l->n_lists;
 	code->n_consts = l->n_consts;
+	if (!code->ops || !code->origin || !code->lists || !code->consts ||
+	    gsb_emu_find_tally(code))
+		gsb_emu_lower_no_memory(l);
 	if (!l->err) {
 		gsb_emu_find_least(code);
 		gsb_emu_find_again(code);
