@@ -142,6 +142,11 @@ tests_unit_test_emu_order_SOURCES = tests/unit/test_emu_order.c $(device_kit)
 tests_unit_test_emu_order_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emu_order_LDADD = libdevice.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_emu_rates
+tests_unit_test_emu_rates_SOURCES = tests/unit/test_emu_rates.c $(device_kit)
+tests_unit_test_emu_rates_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emu_rates_LDADD = libdevice.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_emu_repeat
 tests_unit_test_emu_repeat_SOURCES = tests/unit/test_emu_repeat.c
 tests_unit_test_emu_repeat_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

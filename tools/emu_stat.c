@@ -267,6 +267,10 @@ static struct gsb_block_work work_of(const struct gsb_emu_profile *p, const stru
 	return (struct gsb_block_work){
 		.n_warps = (k->threads_per_block + 31) / 32,
 		.n_insns = p->n_insns,
+		.n_alu = p->n_by_unit[GSB_PTX_UNIT_ALU],
+		.n_imul = p->n_imul,
+		.n_sfu = p->n_by_unit[GSB_PTX_UNIT_XU],
+		.n_fp64 = p->n_by_unit[GSB_PTX_UNIT_FP64],
 		.n_mem_insns = requests_of(p, GSB_EMU_MEMORY_GLOBAL),
 		.n_shared = requests_of(p, GSB_EMU_MEMORY_SHARED),
 		.n_bytes = sectors_of(p) * GSB_EMU_SECTOR_BYTES,
@@ -301,11 +305,13 @@ void emu_stat_demands(struct emu_launch *l, const struct emu_options *o,
 	double units[GSB_N_UNITS];
 
 	gsb_company_demand(arch, &all, launches / arch->n_sms, launches, units);
-	printf("name threads regs smem blocks issue shared l2 bandwidth barrier requests saturation "
-	       "solo_us\n");
-	printf("%.63s %u %u %u %" PRIu64 " %.4f %.4f %.4f %.4f %.4f %.6f %.4f %.3f\n",
+	printf("name threads regs smem blocks issue alu sfu fp64 shared l2 bandwidth barrier "
+	       "requests saturation solo_us\n");
+	printf("%.63s %u %u %u %" PRIu64
+	       " %.4f %.4f %.4f %.4f %.4f %.4f %.4f %.4f %.6f %.4f %.3f\n",
 	       l->kernel.entry->name, k.threads_per_block, k.regs_per_thread, k.smem_bytes,
-	       k.n_blocks, units[GSB_UNIT_ISSUE], units[GSB_UNIT_SHARED], units[GSB_UNIT_L2],
+	       k.n_blocks, units[GSB_UNIT_ISSUE], units[GSB_UNIT_ALU], units[GSB_UNIT_SFU],
+	       units[GSB_UNIT_FP64], units[GSB_UNIT_SHARED], units[GSB_UNIT_L2],
 	       units[GSB_UNIT_DRAM], units[GSB_UNIT_BARRIER], units[GSB_UNIT_REQUESTS],
 	       saturation_of(arch, &k, &all), ns / 1e3);
 }

@@ -39,6 +39,26 @@ static uint64_t issue_ns(const struct gsb_arch *arch, const struct gsb_block_wor
 		arch, div_up((u128)w->n_insns * sm_warps, (u128)w->n_warps * arch->issue_width));
 }
 
+/* The same of a pipe that gives so many results a cycle. */
+static uint64_t pipe_ns(const struct gsb_arch *arch, const struct gsb_block_work *w,
+			uint64_t sm_warps, uint64_t n_insns, uint32_t per_cycle)
+{
+	return cycles_to_ns(arch, div_up((u128)n_insns * GSB_WARP_SIZE * sm_warps,
+					 (u128)w->n_warps * per_cycle));
+}
+
+static uint64_t pipes_ns(const struct gsb_arch *arch, const struct gsb_block_work *w,
+			 uint64_t sm_warps)
+{
+	const struct gsb_arch_rates *r = &arch->per_cycle;
+	uint64_t whole = max_u64(pipe_ns(arch, w, sm_warps, w->n_alu, r->alu),
+				 pipe_ns(arch, w, sm_warps, w->n_imul, r->imul));
+	uint64_t other = max_u64(pipe_ns(arch, w, sm_warps, w->n_sfu, r->sfu),
+				 pipe_ns(arch, w, sm_warps, w->n_fp64, r->fp64));
+
+	return max_u64(whole, other);
+}
+
 /* The same of the one way to shared memory and the caches, an access a cycle: 32 units for loads and stores, 32 banks. Conflicts of
  * banks are not counted here. */
 static uint64_t access_ns(const struct gsb_arch *arch, const struct gsb_block_work *w,
@@ -86,6 +106,7 @@ uint64_t gsb_block_time_ns(const struct gsb_arch *arch, const struct gsb_block_w
 	uint64_t sm_warps = max_u64(company->sm_warps, work->n_warps);
 
 	t = max_u64(t, issue_ns(arch, work, sm_warps));
+	t = max_u64(t, pipes_ns(arch, work, sm_warps));
 	t = max_u64(t, access_ns(arch, work, sm_warps));
 	t = max_u64(t, barrier_ns(arch, work, sm_warps));
 	t = max_u64(t, memory_ns(arch, work, max_u64(company->device_warps, work->n_warps)));

@@ -1,8 +1,9 @@
 /*
  * block_time.h - how long one block runs, from what it did and from what stood beside it.
  *
- * Five bounds, and what was measured where it was; the block takes as long as the worst of them: its SM issues so many warp
- * instructions a cycle, takes one access of memory, of whichever kind, and half a warp at a barrier, shared by the warps that are resident there; a warp waits for its own
+ * Bounds, and what was measured where it was; the block takes as long as the worst of them: its SM issues so many warp
+ * instructions a cycle, has pipes for whole numbers, their products, special functions and double precision that take fewer, and takes one access of memory, of whichever
+ * kind, and half a warp at a barrier, shared by the warps that are resident there; a warp waits for its own
  * results and for memory, whoever else is there; the device moves so many bytes a second, shared by
  * all resident warps. These are warps of its own grid, as they were at the instant in which the block was placed; what others cost is
  * a matter of speed (company.h), which changes while it runs (progress.h). A
@@ -20,6 +21,10 @@
 struct gsb_block_work {
 	uint32_t n_warps;
 	uint64_t n_insns;     /* warp instructions */
+	uint64_t n_alu;	      /* of these: whole numbers and logic, */
+	uint64_t n_imul;      /* products of whole numbers, */
+	uint64_t n_sfu;	      /* special functions */
+	uint64_t n_fp64;      /* and double precision */
 	uint64_t n_mem_insns; /* of these: accesses of global memory */
 	uint64_t n_shared;    /* and of shared memory */
 	uint64_t n_bytes;     /* moved by them */

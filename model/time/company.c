@@ -16,6 +16,10 @@
 void gsb_block_profile_add(struct gsb_block_profile *p, const struct gsb_block_work *block)
 {
 	p->sum.n_insns += block->n_insns;
+	p->sum.n_alu += block->n_alu;
+	p->sum.n_imul += block->n_imul;
+	p->sum.n_sfu += block->n_sfu;
+	p->sum.n_fp64 += block->n_fp64;
 	p->sum.n_mem_insns += block->n_mem_insns;
 	p->sum.n_shared += block->n_shared;
 	p->sum.n_bytes += block->n_bytes;
@@ -43,6 +47,10 @@ struct gsb_block_work gsb_block_profile_mean(const struct gsb_block_profile *p,
 	return (struct gsb_block_work){
 		.n_warps = block_warps,
 		.n_insns = p->sum.n_insns / p->n_blocks,
+		.n_alu = p->sum.n_alu / p->n_blocks,
+		.n_imul = p->sum.n_imul / p->n_blocks,
+		.n_sfu = p->sum.n_sfu / p->n_blocks,
+		.n_fp64 = p->sum.n_fp64 / p->n_blocks,
 		.n_mem_insns = p->sum.n_mem_insns / p->n_blocks,
 		.n_shared = p->sum.n_shared / p->n_blocks,
 		.n_bytes = p->sum.n_bytes / p->n_blocks,
@@ -87,6 +95,10 @@ static struct gsb_counts counts_of(const struct gsb_block_work *w)
 {
 	return (struct gsb_counts){
 		.insns = (double)w->n_insns,
+		.alu = (double)w->n_alu,
+		.imul = (double)w->n_imul,
+		.sfu = (double)w->n_sfu,
+		.fp64 = (double)w->n_fp64,
 		.barriers = (double)w->n_barriers,
 		.requests = (double)w->n_mem_insns,
 		.sectors = (double)w->n_bytes / SECTOR_BYTES,

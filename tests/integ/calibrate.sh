@@ -83,12 +83,16 @@ calibrate_gives_the_same_again_where_time_is_virtual() {
 	expect_no_match "$(cat "$dir/one")" 'the law with this table'
 }
 
-# What an emulated GPU does not know apart is one of what it knows: its kernels run all the same.
+# Pipes are apart, by the table. What an emulated GPU does not know apart is one of what it knows: its kernels run all the same.
 calibrate_runs_the_kernels_of_all_units() {
 	gpu "$dir/gpu.txt"
 	"$model" calibrate -d "emu:$dir/gpu.txt" --quick --only dense,issue,alu,shared,l1,sfu,fp64,l2,chain,dram,barrier >"$dir/found"
 	expect_equal "$(grep -c ^beside "$dir/found")" 121
-	found "$dir/found" sfu dense .97 .02
+	found "$dir/found" sfu dense .99 1
+	found "$dir/found" sfu sfu .97 .02
+	found "$dir/found" shared sfu .97 .20
+	found "$dir/found" fp64 fp64 .97 .02
+	found "$dir/found" fp64 sfu 1 1
 	found "$dir/found" l2 chain .5 .49
 }
 

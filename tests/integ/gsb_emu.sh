@@ -27,7 +27,7 @@ wrong() {
 # kernel FILE BODY: an entry k with the address p in %rd1, %tid.x in %r0, and 4 KiB of shared memory at s
 kernel() {
 	printf '%s\n' '.version 8.0' '.target sm_90' '.address_size 64' '.visible .entry k(.param .u64 p)' '{' \
-		'.reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .shared .align 16 .b8 s[4096];' \
+		'.reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<4>; .reg .f64 %d<4>; .shared .align 16 .b8 s[4096];' \
 		'ld.param.u64 %rd1, [p]; mov.u32 %r0, %tid.x;' "$2" 'ret;' '}' >"$1"
 }
 
@@ -180,8 +180,8 @@ emu_stat_is_the_same_on_any_number_of_workers() {
 
 emu_stat_gives_demands_that_gsb_model_reads() {
 	"$emu" stat --demands "$ptx/vadd.nvcc.ptx" -k vadd -g 4000 -b 256 buf:f32:1024 buf:f32:1024 buf:f32:1024 u32:1000 >"$dir/vadd"
-	expect_equal "$(head -1 "$dir/vadd")" 'name threads regs smem blocks issue shared l2 bandwidth barrier requests saturation solo_us'
-	expect_match "$(cat "$dir/vadd")" '^vadd 256 [0-9]+ 0 4000 0\.[0-9]+ 0\.0000 0\.[0-9]+ 0\.[0-9]+ 0\.0000 0\.[0-9]+ [01]\.[0-9]+ [0-9.]+$'
+	expect_equal "$(head -1 "$dir/vadd")" 'name threads regs smem blocks issue alu sfu fp64 shared l2 bandwidth barrier requests saturation solo_us'
+	expect_match "$(cat "$dir/vadd")" '^vadd 256 [0-9]+ 0 4000 0\.[0-9]+ 0\.[0-9]+ 0\.0000 0\.0000 0\.0000 0\.[0-9]+ 0\.[0-9]+ 0\.0000 0\.[0-9]+ [01]\.[0-9]+ [0-9.]+$'
 	ok "$build/tools/gsb-model" pair "@$dir/vadd" @- <"$dir/vadd"
 	expect_match "$output" '^slowdown of the second with contention: '
 	expect_equal "$(grep -c '^vadd ' <<<"$output")" 2
@@ -196,20 +196,37 @@ emu_stat_gives_what_is_asked_of_shared_memory() {
 	done
 	kernel "$dir/k.ptx" "$body"
 	"$emu" stat --demands "$dir/k.ptx" -g 1056 -b 256 buf:u32:1 >"$dir/k"
-	awk 'NR == 2 { if ($6 < 0.45 || $6 > 0.55 || $7 < 0.95 || $7 > 1 || $9 > 0.01) { print; exit 1 } }' "$dir/k" || fail "issue, shared, bandwidth: $(cat "$dir/k")"
+	awk 'NR == 2 { if ($6 < 0.45 || $6 > 0.55 || $10 < 0.95 || $10 > 1 || $12 > 0.01) { print; exit 1 } }' "$dir/k" || fail "issue, shared, bandwidth: $(cat "$dir/k")"
 	"$emu" stat --demands "$dir/k.ptx" -g 132 -b 32 buf:u32:1 >"$dir/few"
 	ok "$emu" stat "$dir/k.ptx" -g 132 -b 32 --json buf:u32:1
 	awk -v insns="$(metric 'Instruction Statistics' 'Executed Instructions')" -v shared="$(metric 'Shared Store' Requests)" '
-		NR == 2 { by = $7 / $6 * insns / shared / 4; if (by < 0.98 || by > 1.02) { print; exit 1 } }' "$dir/few" ||
+		NR == 2 { by = $10 / $6 * insns / shared / 4; if (by < 0.98 || by > 1.02) { print; exit 1 } }' "$dir/few" ||
 		fail "shared is not to issue as its accesses are to instructions: $(cat "$dir/few")"
 	ok "$build/tools/gsb-model" pair "@$dir/k" @- <"$dir/k"
 	expect_match "$output" '^slowdown of the second with contention: '
 	# An eighth of them would be as fast: a warp waits 4 cycles for each of some 120 instructions, 64 warps for 60 accesses of each.
-	awk 'NR == 2 { if ($12 < 0.12 || $12 > 0.14) { print; exit 1 } }' "$dir/k" || fail "saturation: $(cat "$dir/k")"
-	# One that only computes has the issue slots, and nothing else.
-	kernel "$dir/k.ptx" "${body//st.shared.u32 \[%r1\], %r0/add.u32 %r1, %r1, %r0}"
+	awk 'NR == 2 { if ($15 < 0.12 || $15 > 0.14) { print; exit 1 } }' "$dir/k" || fail "saturation: $(cat "$dir/k")"
+	# One that only computes has the issue slots, and next to nothing else.
+	kernel "$dir/k.ptx" "${body//st.shared.u32 \[%r1\], %r0; add.u32 %r0, %r0, 1/fma.rn.f32 %f0, %f0, %f1, %f1}"
 	"$emu" stat --demands "$dir/k.ptx" -g 1056 -b 256 buf:u32:1 >"$dir/k"
-	awk 'NR == 2 { if ($6 < 0.9 || $6 > 1 || $7 + $8 + $9 + $10 > 0 || $11 <= 0 || $11 > 0.001) { print; exit 1 } }' "$dir/k" || fail "issue, shared, bandwidth: $(cat "$dir/k")"
+	awk 'NR == 2 { if ($6 < 0.9 || $6 > 1 || $7 > 0.1 || $8 + $9 + $10 + $11 + $12 + $13 > 0 || $14 <= 0 || $14 > 0.001) { print; exit 1 } }' "$dir/k" || fail "issue, shared, bandwidth: $(cat "$dir/k")"
+}
+
+# Of an H200: in a cycle of an SM 2 instructions on whole numbers, and 2 on their products, 2 of double precision and half a special function. Each
+# thread of many does 60 of all, so the last have their pipe for themselves all the time, and the others theirs for a quarter of it.
+emu_stat_gives_what_is_asked_of_each_pipe() {
+	local body='' i
+	for i in {1..60}; do
+		body+=' add.u32 %r0, %r0, 1; mul.lo.u32 %r1, %r0, %r1; fma.rn.f64 %d0, %d0, %d0, %d1; ex2.approx.f32 %f0, %f0;'
+	done
+	kernel "$dir/k.ptx" "$body"
+	"$emu" stat --demands "$dir/k.ptx" -g 1056 -b 256 buf:u32:1 >"$dir/k"
+	awk 'NR == 2 { if ($6 < 0.48 || $6 > 0.53 || $7 < 0.24 || $7 > 0.28 || $8 < 0.98 || $9 < 0.24 || $9 > 0.26) { print; exit 1 } }' "$dir/k" ||
+		fail "issue, alu, sfu, fp64: $(cat "$dir/k")"
+	# There 4 results of double precision come in a cycle, 32 of special functions and 42 products.
+	"$emu" stat --demands "$dir/k.ptx" -a titanx-pascal -g 224 -b 256 buf:u32:1 >"$dir/k"
+	awk 'NR == 2 { if ($9 < 0.98 || $8 < 0.12 || $8 > 0.13 || $7 < 0.09 || $7 > 0.1) { print; exit 1 } }' "$dir/k" ||
+		fail "titanx-pascal: alu, sfu, fp64: $(cat "$dir/k")"
 }
 
 emu_says_of_a_fault_who_and_where() {
@@ -285,6 +302,7 @@ run_case emu_stat_says_how_accesses_were_done
 run_case emu_stat_is_the_same_on_any_number_of_workers
 run_case emu_stat_gives_demands_that_gsb_model_reads
 run_case emu_stat_gives_what_is_asked_of_shared_memory
+run_case emu_stat_gives_what_is_asked_of_each_pipe
 run_case emu_says_of_a_fault_who_and_where
 run_case emu_checks_more_when_asked_to
 run_case emu_names_what_is_wrong

@@ -35,6 +35,18 @@ static const struct {
 	  .n_shared = 1500000,
 	  .n_mem_insns = 50000,
 	  .n_bytes = 1600000}},
+	{"counts", {.n_warps = 8, .n_insns = 6000000, .n_alu = 3900000, .n_imul = 1000000}},
+	{"multiplies", {.n_warps = 8, .n_insns = 5000000, .n_alu = 900000, .n_imul = 3000000}},
+	{"waves", {.n_warps = 8, .n_insns = 2000000, .n_alu = 400000, .n_sfu = 1000000}},
+	{"doubles", {.n_warps = 8, .n_insns = 4400000, .n_fp64 = 3900000}},
+	{"mixes",
+	 {.n_warps = 8,
+	  .n_insns = 5000000,
+	  .n_alu = 1500000,
+	  .n_sfu = 400000,
+	  .n_fp64 = 1200000,
+	  .n_mem_insns = 60000,
+	  .n_bytes = 1920000}},
 	{"nearly", {.n_warps = 8, .n_insns = 5000000, .n_shared = 2000000}},
 };
 
@@ -64,6 +76,10 @@ static struct gsb_block_work work_of(const struct mix *m, unsigned i)
 	unsigned by = i ? 1 : m->scale;
 
 	w.n_insns *= by;
+	w.n_alu *= by;
+	w.n_imul *= by;
+	w.n_sfu *= by;
+	w.n_fp64 *= by;
 	w.n_mem_insns *= by;
 	w.n_shared *= by;
 	w.n_bytes *= by;

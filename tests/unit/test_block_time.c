@@ -16,6 +16,7 @@ static struct gsb_arch plain_arch(void)
 
 	a.clock_khz = 1000000;
 	a.issue_width = 4;
+	a.per_cycle = (struct gsb_arch_rates){.alu = 64, .imul = 42, .sfu = 16, .fp64 = 4};
 	a.mem_bandwidth_bytes_per_s = 1000000000;
 	return a;
 }
@@ -38,6 +39,27 @@ static void test_block_time_in_company_is_bound_by_issue(void **state)
 
 	/* 2 of 64 warps get 1/32 of 4 instructions a cycle */
 	assert_int_equal(gsb_block_time_ns(&a, &w, &full), 200 * 32 / 4);
+}
+
+/* Of 64 warps a pipe of 64 results a cycle takes two a cycle, and so on; what a block does of another kind is done meanwhile. */
+static void test_block_time_in_company_is_bound_by_the_fullest_pipe(void **state)
+{
+	const struct gsb_arch a = plain_arch();
+	const struct gsb_block_company alone = {2, 2}, full = {64, 64};
+	struct gsb_block_work w = {.n_warps = 2, .n_insns = 4200, .n_alu = 2200};
+
+	assert_int_equal(gsb_block_time_ns(&a, &w, &full), 2200 * 32 / 2);
+	assert_int_equal(gsb_block_time_ns(&a, &w, &alone), 4200 / 2 * 4);
+	w.n_imul = 2100;
+	assert_int_equal(gsb_block_time_ns(&a, &w, &full), 2100 * 32 * 32 / 42);
+	w.n_sfu = 1000;
+	assert_int_equal(gsb_block_time_ns(&a, &w, &full), 1000 * 32 * 2);
+	assert_int_equal(gsb_block_time_ns(&a, &w, &alone), 4200 / 2 * 4);
+	w.n_fp64 = 300;
+	assert_int_equal(gsb_block_time_ns(&a, &w, &full), 300 * 32 * 8);
+	w.n_sfu = w.n_fp64 = 0;
+	w.n_insns = 100 * w.n_imul;
+	assert_int_equal(gsb_block_time_ns(&a, &w, &full), 210000 * 32 / 4);
 }
 
 /* Loads and stores of both memories go one way, one a cycle. */
@@ -103,6 +125,10 @@ static void test_block_time_of_huge_counts_does_not_wrap(void **state)
 	const struct gsb_arch a = plain_arch();
 	const struct gsb_block_work w = {.n_warps = 1,
 					 .n_insns = UINT64_MAX,
+					 .n_alu = UINT64_MAX,
+					 .n_imul = UINT64_MAX,
+					 .n_sfu = UINT64_MAX,
+					 .n_fp64 = UINT64_MAX,
 					 .n_mem_insns = UINT64_MAX,
 					 .n_shared = UINT64_MAX,
 					 .n_barriers = UINT64_MAX,
@@ -123,13 +149,17 @@ static void test_block_time_grows_with_each_count_and_with_company(void **state)
 	for (unsigned i = 0; i < 2000; i++) {
 		uint64_t t;
 
-		switch (i % 7) {
+		switch (i % 11) {
 		case 0: w.n_insns += 17 * i; break;
 		case 1: w.n_mem_insns += i % 7; break;
 		case 2: w.n_bytes += 31 * i; break;
 		case 3: w.sleep_ns += i % 3; break;
 		case 4: w.n_shared += 5 * i; break;
 		case 5: w.n_barriers += 3 * i; break;
+		case 6: w.n_alu += 17 * i; break;
+		case 7: w.n_imul += 4 * i; break;
+		case 8: w.n_sfu += 4 * i; break;
+		case 9: w.n_fp64 += 8 * i; break;
 		default: company.sm_warps += i % 2, company.device_warps += i;
 		}
 		t = gsb_block_time_ns(a, &w, &company);
@@ -144,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_block_time_alone_is_bound_by_its_own_latency),
 		cmocka_unit_test(test_block_time_in_company_is_bound_by_issue),
+		cmocka_unit_test(test_block_time_in_company_is_bound_by_the_fullest_pipe),
 		cmocka_unit_test(test_block_time_in_company_is_bound_by_accesses),
 		cmocka_unit_test(test_block_time_in_company_is_bound_by_barriers),
 		cmocka_unit_test(test_block_waits_for_its_own_results),

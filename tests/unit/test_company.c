@@ -64,15 +64,43 @@ static void assert_pair(struct gsb_neighbour a, struct gsb_neighbour b, uint32_t
 
 static void test_mean_is_of_the_blocks_that_have_ended(void **state)
 {
+	const struct gsb_block_work kinds = {
+		.n_warps = 32, .n_alu = 200, .n_imul = 400, .n_sfu = 600, .n_fp64 = 800};
 	struct gsb_block_profile p = {.n_blocks = 0};
 	struct gsb_block_work mean;
 
 	gsb_block_profile_add(&p, &works[COMPUTES]);
 	gsb_block_profile_add(&p, &works[SHARES]);
+	gsb_block_profile_add(&p, &kinds);
+	gsb_block_profile_add(&p, &kinds);
 	mean = gsb_block_profile_mean(&p, 32);
 	assert_int_equal(mean.n_warps, 32);
-	assert_int_equal(mean.n_insns, (3200000 + 64000) / 2);
-	assert_int_equal(mean.n_shared, 32000);
+	assert_int_equal(mean.n_insns, (3200000 + 64000) / 4);
+	assert_int_equal(mean.n_shared, 16000);
+	assert_int_equal(mean.n_alu, 100);
+	assert_int_equal(mean.n_imul, 200);
+	assert_int_equal(mean.n_sfu, 300);
+	assert_int_equal(mean.n_fp64, 400);
+}
+
+/* Of an H200, by what blocks that fill an SM do in a second: its pipes, and what is issued. */
+static void test_demand_is_of_each_pipe_that_blocks_use(void **state)
+{
+	const struct gsb_arch *arch = gsb_arch_find("h200");
+	const struct gsb_block_work w = {.n_warps = 8,
+					 .n_insns = 4000,
+					 .n_alu = 400,
+					 .n_imul = 600,
+					 .n_sfu = 200,
+					 .n_fp64 = 1000};
+	const double on_sm = arch->clock_khz; /* a block in a thousand cycles */
+	double units[GSB_N_UNITS];
+
+	gsb_company_demand(arch, &w, on_sm, on_sm * arch->n_sms, units);
+	assert_float_equal(units[GSB_UNIT_ISSUE], 1, 1e-6);
+	assert_float_equal(units[GSB_UNIT_ALU], .3, 1e-6);
+	assert_float_equal(units[GSB_UNIT_SFU], .4, 1e-6);
+	assert_float_equal(units[GSB_UNIT_FP64], .5, 1e-6);
 }
 
 static void test_speed_of_a_grid_alone_is_full(void **state)
@@ -203,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mean_is_of_the_blocks_that_have_ended),
+		cmocka_unit_test(test_demand_is_of_each_pipe_that_blocks_use),
 		cmocka_unit_test(test_speed_of_a_grid_alone_is_full),
 		cmocka_unit_test(test_another_kind_costs_little),
 		cmocka_unit_test(test_another_kind_waits_for_full_slots),

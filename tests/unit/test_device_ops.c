@@ -645,7 +645,7 @@ static void test_function_get_describes_parameters(void **state)
 	assert_string_equal(name, "store");
 	assert_int_equal(ops->function_name(module, 5, &name), 0);
 	assert_string_equal(name, "shaped");
-	assert_int_equal(ops->function_name(module, 9, &name), -ENOENT);
+	assert_int_equal(ops->function_name(module, 10, &name), -ENOENT);
 	ops->module_unload(module);
 }
 
@@ -3474,14 +3474,14 @@ static void test_company_is_that_of_the_same_sm(void **state)
 {
 	struct rig *rig = *state;
 	struct gsb_queue *eight = queue_on(rig, 0, 8);
-	uint64_t a = alloc(rig, 4096), alone;
+	uint64_t alone;
 	struct gsb_completion c[2];
 
-	launch(rig, rig->queue, (struct shot){"loop", 132, 1024, {a, 2000}, 0});
+	launch(rig, rig->queue, (struct shot){"fma", 132, 1024, {320}, 0});
 	c[0] = collect_one(rig);
 	alone = took_ns(&c[0]);
-	launch(rig, eight, (struct shot){"loop", 8, 1024, {a, 2000}, 0});
-	launch(rig, rig->queue, (struct shot){"loop", 132, 1024, {a, 2000}, 1});
+	launch(rig, eight, (struct shot){"fma", 8, 1024, {320}, 0});
+	launch(rig, rig->queue, (struct shot){"fma", 132, 1024, {320}, 1});
 	collect(rig, c, 2);
 	for (unsigned i = 0; i < 2; i++) {
 		assert_in_range(took_ns(&c[i]), alone * 19 / 10, alone * 21 / 10);
@@ -3499,19 +3499,19 @@ static void test_company_counts_from_when_it_comes_until_it_goes(void **state)
 {
 	struct rig *rig = *state;
 	struct gsb_queue *second = another_queue(rig, 0);
-	uint64_t a = alloc(rig, 4096), alone[2];
+	uint64_t alone[2];
 	struct gsb_completion c[2];
 	struct gsb_cmd late;
 
 	for (unsigned i = 0; i < 2; i++) {
-		launch(rig, rig->queue, (struct shot){"loop", 132, 1024, {a, i ? 1000 : 4000}, i});
+		launch(rig, rig->queue, (struct shot){"fma", 132, 1024, {i ? 160 : 640}, i});
 		c[i] = collect_one(rig);
 		alone[i] = took_ns(&c[i]);
 	}
-	late = launch_cmd(rig, &(struct shot){"loop", 132, 1024, {a, 1000}, 1});
+	late = launch_cmd(rig, &(struct shot){"fma", 132, 1024, {160}, 1});
 	late.not_before_ns = c[1].end_ns + alone[0] / 2;
 	assert_int_equal(rig->dev->ops->issue(second, &late), 0);
-	launch(rig, rig->queue, (struct shot){"loop", 132, 1024, {a, 4000}, 0});
+	launch(rig, rig->queue, (struct shot){"fma", 132, 1024, {640}, 0});
 	collect(rig, c, 2);
 	assert_int_equal(c[0].cookie, 1);
 	assert_in_range(took_ns(&c[0]), alone[1] * 198 / 100, alone[1] * 206 / 100);

@@ -49,8 +49,7 @@ uint32_t cal_rig_units(void);
 /* Of all below: 0; -1, and rig->why says what failed and what to do. */
 
 /*
- * @units: a bit each; 0: all that make a difference there. An emulated device knows issue slots, shared memory and DRAM alone: what keeps
- *         something else full is one of these to it.
+ * @units: a bit each; 0: all, and of an emulated device issue slots, shared memory and DRAM, because all that it knows apart would take too long
  * Whatever it returns, it is closed in the end.
  */
 int cal_rig_open(struct cal_rig *rig, const char *spec, uint32_t units);

@@ -256,6 +256,10 @@ static struct gsb_block_work work_of(const struct emu_job *job, const struct gsb
 	return (struct gsb_block_work){
 		.n_warps = emu_cmd_block_warps(job->cmd),
 		.n_insns = done->n_insns,
+		.n_alu = done->n_alu,
+		.n_imul = done->n_imul,
+		.n_sfu = done->n_sfu,
+		.n_fp64 = done->n_fp64,
 		.n_mem_insns = done->n_mem_insns,
 		.n_shared = done->n_shared,
 		.n_bytes = done->n_sectors * SECTOR_BYTES,
