@@ -44,7 +44,7 @@ static void lower_box(struct gsb_emu_lowering *l)
 	const struct gsb_ptx_operand *o = in->operands;
 	const char *shape = gsb_ptx_insn_shape(in);
 	struct gsb_emu_op of = {.d = GSB_EMU_NONE, .c = GSB_EMU_NONE, .e = GSB_EMU_NONE}, *op;
-	const struct gsb_ptx_operand *box = NULL, *offsets = NULL;
+	const struct gsb_ptx_operand *box = o, *offsets = NULL;
 	struct gsb_ptx_tensor t;
 
 	_Static_assert(sizeof(t) == sizeof(op->imm), "it goes into the op");
