@@ -181,7 +181,7 @@ loop_errors_of_the_model_are_the_same_live_and_in_a_trace() {
 	done
 }
 
-# beside_batch CONF LINE...: t3, which is critical, asks for the device 80 times, one by one, while two others keep it full; the median of its
+# beside_batch CONF LINE...: t3, which is critical, asks for the device 80 times, one by one, while two others keep it full, one of them with the unit that it wants; the median of its
 # answers in $median, what was decided in $dir/decided and $dir/shaped.
 beside_batch() {
 	local i pids=()
@@ -189,7 +189,7 @@ beside_batch() {
 	start_small_broker 'policy = priority' "$@" '[engine]' 'start_line = 3' 'gate_timeout_ms = 600000' '[resize]' 'mode = safe' \
 		'[tenant "t3"]' 'critical = 1'
 	gsbctl trace record "$dir/t.gsb" >/dev/null
-	for i in 'fma --turns 24 --rounds 32 --launches 20' 'lds --turns 24 --rounds 32 --launches 20' 'sfu --turns 50 --rounds 1 --launches 80 --each'; do
+	for i in 'fma --turns 24 --rounds 32 --launches 20' 'lds --turns 24 --rounds 32 --launches 20' 'lds --turns 50 --rounds 1 --launches 80 --each'; do
 		# shellcheck disable=SC2086 # words
 		tenant "t$((${#pids[@]} + 1))" "$loop" --kind $i >"$dir/$((${#pids[@]} + 1))" 2>&1 &
 		pids+=($!)
