@@ -36,6 +36,7 @@ struct op {
 	uint64_t own_start_ns, own_end_ns; /* as the model has it */
 	uint32_t tenant, stream, n_warps, seq;
 	uint8_t kind, to, from;
+	bool stores; /* to shared memory, once a warp */
 };
 
 static struct op ops[OPS_MAX]; /* by serial */
@@ -108,6 +109,7 @@ static void on_launch(const struct gsb_trace_launch *e)
 		die("a kernel that has no handle");
 	op->n_warps = (threads + 31) / 32;
 	op->profile = &kernels[k].profile;
+	op->stores = kernels[k].smem_bytes > 0;
 	op->placed = (struct gsb_progress_grid){.profile = op->profile, .block_warps = op->n_warps};
 	op->submit = (struct gsb_machine_submit){
 		.kernel = {threads, kernels[k].regs, kernels[k].smem_bytes + e->smem_bytes,
@@ -182,10 +184,19 @@ static struct {
 	uint32_t room;
 } sim;
 
+/*
+ * A trace has instructions, and not which. A turn of either kernel of spinner.c is three, two of them of whole numbers; around these are the parameter
+ * and the return, and in the one with shared memory a move, which counts as whole numbers, and a store.
+ */
 static struct gsb_block_work work_of(const struct op *op)
 {
+	const uint64_t n_insns = op->n_instructions / op->submit.kernel.n_blocks;
+	const uint64_t stores = op->stores, turns = (n_insns / op->n_warps - 2 - 2 * stores) / 3;
+
 	return (struct gsb_block_work){.n_warps = op->n_warps,
-				       .n_insns = op->n_instructions / op->submit.kernel.n_blocks};
+				       .n_insns = n_insns,
+				       .n_alu = op->n_warps * (2 * turns + stores),
+				       .n_shared = op->n_warps * stores};
 }
 
 static void take_ends(void)
