@@ -350,7 +350,7 @@ static GSB_NOINLINE uint64_t sreg_cluster(const struct gsb_emu_block *b, unsigne
 	}
 }
 
-static uint64_t sreg_warp(const struct gsb_emu_exec *x, const struct gsb_emu_op *op)
+static uint64_t sreg_warp(struct gsb_emu_exec *x, const struct gsb_emu_op *op)
 {
 	const struct gsb_emu_block *b = x->block;
 	const struct gsb_emu_launch *l = b->launch;
@@ -390,7 +390,7 @@ static uint64_t sreg_warp(const struct gsb_emu_exec *x, const struct gsb_emu_op 
 }
 
 /* Whole rows of what blocks begin with: the numbers of threads and blocks. */
-static bool sreg_row(const struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint32_t *row)
+static bool sreg_row(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint32_t *row)
 {
 	uint32_t value;
 
