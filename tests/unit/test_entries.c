@@ -208,13 +208,19 @@ static int call_all_refused(void)
 	return n;
 }
 
-/* All descriptors that it may have are open. */
+/* All descriptors that it may have are open; afterwards not, for a sanitizer that looks at the process when it ends. */
 static int init_without_descriptors(void)
 {
-	const struct rlimit standard_ones = {3, 3};
+	struct rlimit was, standard_ones;
+	CUresult result;
 
-	return setrlimit(RLIMIT_NOFILE, &standard_ones) != 0 ||
-	       cu.cuInit(0) != CUDA_ERROR_SYSTEM_NOT_READY;
+	if (getrlimit(RLIMIT_NOFILE, &was))
+		return 1;
+	standard_ones = (struct rlimit){3, was.rlim_max};
+	if (setrlimit(RLIMIT_NOFILE, &standard_ones))
+		return 1;
+	result = cu.cuInit(0);
+	return setrlimit(RLIMIT_NOFILE, &was) || result != CUDA_ERROR_SYSTEM_NOT_READY;
 }
 
 /* The standard error of who calls `what`, with this GSB_DEBUG, NULL for none: the library reads it once, when it is loaded. */
