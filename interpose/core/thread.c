@@ -2,7 +2,8 @@
  * thread.c - see thread.h.
  *
  * A thread takes a slot at its first call and gives it back when it ends. The key's destructor is the only
- * thing that runs then; in a forked child it must touch nothing shared.
+ * thing of ours that runs then; in a forked child it must touch nothing shared. A program's own keys may have destructors that use CUDA, and
+ * nobody says whose are first: so ours waits until all are asked for the last time.
  *
  * Who has a slot stands in a word of our own beside it: the thread's id, and whether it is in a call. Nobody touches a
  * slot that is in a call; one that is not may be taken over by who changes the word first.
@@ -141,6 +142,8 @@ static void on_thread_end(void *arg)
 {
 	struct gsb_self *self = arg;
 
+	if (++self->n_ends < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(key, self))
+		return;
 	if (gsb_is_alive()) {
 		at_end(self);
 		release_slot(self);

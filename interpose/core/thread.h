@@ -33,6 +33,7 @@ struct gsb_self {
 	uint32_t slot;	       /* in the region, ours while we use it; see gsb_self_take_slot() */
 	uint32_t id;	       /* whose slots are, never the same twice; 0: not known yet */
 	uint16_t n_uses;       /* of the slot, one inside the other */
+	uint8_t n_ends;	       /* so often was its key's destructor called */
 	bool is_known;	       /* this thread's end will be noticed */
 	bool was_known;	       /* while suspended */
 	bool is_suspended;     /* in a host function: CUDA closes its interface there */

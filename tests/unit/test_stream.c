@@ -174,6 +174,40 @@ static void test_per_thread_streams_differ_and_end_with_their_thread(void **stat
 	assert_int_equal(last(GSB_REC_FILL)->rec.stream, mine);
 }
 
+static pthread_key_t late_key;
+static CUresult late_results[2];
+
+/* Of a program's own key, which is younger than the library's, so that its turn comes later. */
+static void destroy_late(void *stream)
+{
+	CUcontext ctx = NULL;
+
+	late_results[0] = cu.cuCtxGetCurrent(&ctx) || ctx != context;
+	late_results[1] = cu.cuStreamDestroy_v2(stream);
+}
+
+static CUresult leave_a_stream(void *arg)
+{
+	CUstream s;
+	CUresult result = cu.cuStreamCreate(&s, 0);
+
+	return result ? result : (CUresult)pthread_setspecific(late_key, s);
+}
+
+static void test_thread_that_ends_may_use_its_context_until_its_keys_are_gone(void **state)
+{
+	struct waiter w;
+
+	assert_cu(cu.cuMemsetD8Async(dev, 0, 4, CU_STREAM_PER_THREAD));
+	assert_int_equal(pthread_key_create(&late_key, destroy_late), 0);
+	late_results[0] = late_results[1] = CUDA_ERROR_UNKNOWN;
+	waiter_start(&w, leave_a_stream, NULL);
+	assert_cu(waiter_join(&w));
+	assert_cu(late_results[0]);
+	assert_cu(late_results[1]);
+	pthread_key_delete(late_key);
+}
+
 static void test_stream_knows_context_device_and_id(void **state)
 {
 	CUstream s = make_stream(0);
@@ -657,6 +691,8 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup(test_per_thread_streams_differ_and_end_with_their_thread,
 				       set_up),
+		cmocka_unit_test_setup(
+			test_thread_that_ends_may_use_its_context_until_its_keys_are_gone, set_up),
 		cmocka_unit_test_setup(test_stream_knows_context_device_and_id, set_up),
 		cmocka_unit_test_setup(test_stream_attributes_begin_as_a_drivers_do, set_up),
 		cmocka_unit_test_setup(
