@@ -282,7 +282,7 @@ CUresult hook_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
 								 : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result &&
-	    block_size <= gsb_cu_function_attr(here.f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK))
+	    block_size <= gsb_proc.device.attrs[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK])
 		result = ask(here.handle, GSB_OCC_BLOCKS_PER_SM, (uint32_t)block_size, smem, &n);
 	if (!result)
 		*blocks = (int)n; /* a block that is too large: none fits */
@@ -315,6 +315,7 @@ CUresult hook_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block,
 
 	if (result)
 		return result;
+	*grid = *block = 0;
 	limit = gsb_cu_function_attr(here.f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 	if (search->limit > 0 && search->limit < limit)
 		limit = search->limit;
@@ -332,7 +333,7 @@ CUresult hook_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block,
 			*grid = n * gsb_proc.device.attrs[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
 		}
 	}
-	return best ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS; /* none fits: blocks of no threads, as a driver answers */
 }
 
 /* ---- clusters ---- */

@@ -54,6 +54,13 @@ EXTRA_DIST += tests/integ/virtual.sh tests/integ/virtual.expected
 tests_integ_virtual_SOURCES = tests/integ/virtual.c $(answers_sources)
 tests_integ_virtual_CPPFLAGS = $(integ_cppflags)
 tests_integ_virtual_LDADD = -ldl
+# How much of an SM blocks may have, as a driver answers.
+noinst_PROGRAMS += tests/integ/occupancy
+check_SCRIPTS += tests/integ/occupancy.sh
+EXTRA_DIST += tests/integ/occupancy.sh tests/integ/occupancy.expected
+tests_integ_occupancy_SOURCES = tests/integ/occupancy.c $(answers_sources)
+tests_integ_occupancy_CPPFLAGS = $(integ_cppflags)
+tests_integ_occupancy_LDADD = -ldl
 # Memory of one process in another one, as a driver answers.
 noinst_PROGRAMS += tests/integ/ipc
 check_SCRIPTS += tests/integ/ipc.sh

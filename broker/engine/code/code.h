@@ -29,6 +29,7 @@ struct gsb_tenant;
 #define GSB_ATTR_SHARED_BYTES	  1
 #define GSB_ATTR_NUM_REGS	  4
 #define GSB_ATTR_MAX_DYNAMIC_SMEM 8
+#define GSB_ATTR_CARVEOUT	  9
 
 #define GSB_N_MODULES_MAX   (1u << 16) /* handle index, of one tenant */
 #define GSB_N_FUNCTIONS_MAX (1u << 20) /* likewise */
@@ -75,7 +76,8 @@ struct gsb_kernel_fn {
 	uint64_t hash;			  /* of its module's image and its name; never 0 */
 	uint32_t params_bytes, regs, static_smem_bytes;
 	int32_t max_dynamic_smem_bytes; /* what FunctionSet said, or the driver's default */
-	unsigned facts_at;		/* of the last launch */
+	int32_t carveout_percent; /* of an SM's shared memory, that the program prefers; -1: no matter */
+	unsigned facts_at;	  /* of the last launch */
 	struct gsb_launch_facts facts[GSB_N_FACTS];
 };
 

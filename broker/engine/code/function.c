@@ -111,6 +111,7 @@ static void got(struct gsb_job *j)
 	fn->regs = (uint32_t)j->info.attrs[GSB_ATTR_NUM_REGS];
 	fn->static_smem_bytes = (uint32_t)j->info.attrs[GSB_ATTR_SHARED_BYTES];
 	fn->max_dynamic_smem_bytes = j->info.attrs[GSB_ATTR_MAX_DYNAMIC_SMEM];
+	fn->carveout_percent = -1;
 	if (gsb_trace_is_on())
 		gsb_code_tell_function(fn, j->name, false);
 	gsb_tenant_reply_with(t, &j->call, &j->info, info_bytes(&j->info));
@@ -300,5 +301,7 @@ int gsb_code_function_set(struct gsb_tenant *t, const struct gsb_rec *rec,
 		return gsb_no_such(t, rec, "function", b->function);
 	if (b->attribute == GSB_ATTR_MAX_DYNAMIC_SMEM)
 		fn->max_dynamic_smem_bytes = b->value;
+	else if (b->attribute == GSB_ATTR_CARVEOUT)
+		fn->carveout_percent = b->value; /* counts in what is said of occupancy alone */
 	return 0; /* the others are hints, which the device has no use for yet */
 }

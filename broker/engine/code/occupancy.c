@@ -8,50 +8,98 @@
 #include "broker/engine/tenant/tenant.h"
 #include "model/placement/occupancy.h"
 
+#define SMEM_UNIT_BYTES 128 /* of what the driver says to be left for each block */
+
+/* What of an SM may be shared memory, in KiB (CUDA C++ Programming Guide, compute capabilities 7.0 to 10.0); the most is the GPU's own. */
+static const uint32_t capacities_kib[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
+
+static int need_of(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn, uint32_t threads,
+		   uint64_t dynamic, struct gsb_kernel *k, struct gsb_block_need *need)
+{
+	if (dynamic > UINT32_MAX - fn->static_smem_bytes)
+		return -EINVAL;
+	*k = (struct gsb_kernel){.threads_per_block = threads,
+				 .regs_per_thread = fn->regs,
+				 .smem_bytes = fn->static_smem_bytes + (uint32_t)dynamic};
+	return gsb_block_need(arch, k, &gsb_rules_hardware, need);
+}
+
+/* The least that there is for one block, and for what the program prefers. */
+static uint32_t capacity_for(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
+			     const struct gsb_block_need *need)
+{
+	int percent = fn->carveout_percent < 0 ? 100 : fn->carveout_percent;
+	uint64_t wanted = (uint64_t)arch->smem_bytes * (unsigned)percent / 100;
+
+	if (wanted < need->smem_bytes)
+		wanted = need->smem_bytes;
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(capacities_kib); i++)
+		if (capacities_kib[i] << 10 >= wanted && capacities_kib[i] << 10 < arch->smem_bytes)
+			return capacities_kib[i] << 10;
+	return arch->smem_bytes;
+}
+
 static int blocks_per_sm(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
 			 uint32_t threads, uint64_t dynamic, uint64_t *out)
 {
-	struct gsb_kernel k = {.threads_per_block = threads, .regs_per_thread = fn->regs};
+	struct gsb_block_need need;
+	struct gsb_kernel k;
 	struct gsb_occupancy o;
-	int err;
+	int err = need_of(arch, fn, threads, dynamic, &k, &need);
 
-	if (dynamic > UINT32_MAX - fn->static_smem_bytes)
-		return -EINVAL;
-	k.smem_bytes = fn->static_smem_bytes + (uint32_t)dynamic;
-	err = gsb_occupancy(arch, &k, &gsb_rules_hardware, &o);
+	if (!err)
+		err = gsb_occupancy(arch, &k, &gsb_rules_hardware, &o);
 	if (!err)
 		*out = o.blocks_per_sm;
 	return err;
 }
 
-/* None of those that a launch would refuse, as a driver answers. */
+/* In the shared memory that the program prefers an SM to have. */
+static int preferred_per_sm(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
+			    uint32_t threads, uint64_t dynamic, uint64_t *out)
+{
+	struct gsb_block_need need;
+	struct gsb_kernel k;
+	uint64_t n;
+	int err = need_of(arch, fn, threads, dynamic, &k, &need);
+
+	if (!err)
+		err = blocks_per_sm(arch, fn, threads, dynamic, out);
+	if (err || !need.smem_bytes)
+		return err;
+	n = capacity_for(arch, fn, &need) / need.smem_bytes;
+	if (n < *out)
+		*out = n;
+	return 0;
+}
+
+/* None of those that a launch would refuse, as a driver answers; the kernel's own limit of threads it does not look at. */
 static int launchable_per_sm(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
 			     const struct gsb_rec_occupancy *b, uint64_t *out)
 {
-	int err = blocks_per_sm(arch, fn, b->block, b->smem, out);
-
-	if (!err && b->smem > (uint64_t)fn->max_dynamic_smem_bytes)
+	if (b->smem > (uint64_t)fn->max_dynamic_smem_bytes ||
+	    preferred_per_sm(arch, fn, b->block, b->smem, out))
 		*out = 0;
-	return err;
+	return 0;
 }
 
-/* The most dynamic bytes a block may have when n blocks share an SM: found by bisection. */
+/*
+ * The most dynamic bytes a block may have when n blocks share an SM, as a driver answers (tests/integ/occupancy.expected): no more than a launch may ask for, and
+ * without the reserve of each block, so that with so much there may be room for fewer than n. One has whatever there is.
+ */
 static int available_smem(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
 			  uint32_t threads, uint64_t n, uint64_t *out)
 {
-	uint64_t low = 0, high = arch->smem_per_block_optin_bytes, blocks;
+	struct gsb_block_need need;
+	struct gsb_kernel k;
+	uint64_t blocks, most, allowed = (uint64_t)fn->max_dynamic_smem_bytes;
 
-	if (!n || blocks_per_sm(arch, fn, threads, 0, &blocks) || blocks < n)
+	if (!n || preferred_per_sm(arch, fn, threads, 0, &blocks) || blocks < n ||
+	    need_of(arch, fn, threads, 0, &k, &need))
 		return -EINVAL;
-	while (low < high) {
-		uint64_t mid = low + (high - low + 1) / 2;
-
-		if (blocks_per_sm(arch, fn, threads, mid, &blocks) || blocks < n)
-			high = mid - 1;
-		else
-			low = mid;
-	}
-	*out = low;
+	most = n > 1 ? capacity_for(arch, fn, &need) : arch->smem_bytes;
+	most = most / n / SMEM_UNIT_BYTES * SMEM_UNIT_BYTES - fn->static_smem_bytes;
+	*out = most < allowed ? most : allowed;
 	return 0;
 }
 
