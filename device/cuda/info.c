@@ -43,6 +43,8 @@ static void fill_attrs(struct cuda_device *dev)
 		dev->info.attrs[others[i]] = ask(dev, others[i]);
 	dev->info.attrs[CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES] &=
 		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR; /* no other is carried */
+	/* Managed memory does not come to the GPU: who asks first is better off with the GPU's own. */
+	dev->info.attrs[CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS] = 0;
 }
 
 /* A GPU of the table, which knows more than the driver says. */

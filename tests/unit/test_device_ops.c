@@ -250,6 +250,16 @@ static void test_info_reports_architecture(void **state)
 	assert_int_equal(info->sm_group, 8);
 }
 
+/* It is, and they are not told so: who may choose takes the GPU's own memory then. */
+static void test_managed_memory_is_not_said_to_be_accessed_concurrently(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_info *info = rig->dev->ops->info(rig->dev);
+
+	assert_int_equal(info->attrs[83], 1); /* MANAGED_MEMORY */
+	assert_int_equal(info->attrs[CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS], 0);
+}
+
 /* Of a device that gives parts of its SMs; another refuses them all. */
 static void test_queue_create_takes_only_sms_that_the_device_can_give(void **state)
 {
@@ -4552,6 +4562,7 @@ static int on_gpu(char *spec)
 {
 	const struct CMUnitTest tests[] = {
 		ON_GPU(test_queue_create_takes_only_sms_that_the_device_can_give),
+		ON_GPU(test_managed_memory_is_not_said_to_be_accessed_concurrently),
 		ON_GPU(test_mem_alloc_is_counted_and_freed),
 		ON_GPU(test_mem_alloc_past_limit_is_edquot_past_window_enomem),
 		ON_GPU(test_space_limit_holds_from_then_on),
