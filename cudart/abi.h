@@ -238,6 +238,7 @@ struct cudaGraphNodeParams {
 		struct cudaMemcpyNodeParams memcpy;
 		CUDA_CHILD_GRAPH_NODE_PARAMS graph;
 		CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+		CUDA_CONDITIONAL_NODE_PARAMS conditional; /* without a context */
 	};
 	long long reserved2;
 };

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "device/info.h"
 #include "ptx/assemble.h"
+#include "ptx/condition.h"
 #include "ptx/fatbin.h"
 #include "ptx/image.h"
 #include "ptx/layout.h"
@@ -99,10 +100,25 @@ static int check_text(const struct gsb_ptx_module *m, uint32_t cc, char *log, si
 	return err;
 }
 
+static int parse_text(struct gsb_code *code, const char *text, size_t len, char *log,
+		      size_t log_size)
+{
+	struct gsb_ptx_error error = {0};
+	char *own = NULL;
+	int err = gsb_ptx_define_condition(text, len, &own);
+
+	if (err)
+		return err;
+	err = gsb_ptx_parse(own ? own : text, own ? strlen(own) : len, &code->module, &error);
+	free(own);
+	if (err)
+		snprintf(log, log_size, "%s", error.text);
+	return err == -EINVAL ? -EILSEQ : err;
+}
+
 static int parse(struct gsb_code *code, char *log, size_t log_size)
 {
 	uint32_t cc = GSB_REPORTED_CC_MAJOR * 10 + GSB_REPORTED_CC_MINOR;
-	struct gsb_ptx_error error = {0};
 	struct gsb_arena unpacked;
 	const char *text;
 	size_t len;
@@ -111,12 +127,8 @@ static int parse(struct gsb_code *code, char *log, size_t log_size)
 	gsb_arena_init(&unpacked, GSB_FATBIN_MAX_RAW_BYTES);
 	err = gsb_image_find_executable_ptx(code->image, code->size, cc, &unpacked, &text, &len,
 					    log, log_size);
-	if (!err) {
-		err = gsb_ptx_parse(text, len, &code->module, &error);
-		if (err)
-			snprintf(log, log_size, "%s", error.text);
-		err = err == -EINVAL ? -EILSEQ : err;
-	}
+	if (!err)
+		err = parse_text(code, text, len, log, log_size);
 	if (!err && gsb_image_kind(code->image, code->size) == GSB_IMAGE_PTX)
 		err = check_text(code->module, cc, log, log_size);
 	if (!err)

@@ -60,6 +60,7 @@ interpose_sources = \
 	interpose/hooks/fill.c \
 	interpose/hooks/function.c \
 	interpose/hooks/graph.c interpose/hooks/graph.h \
+	interpose/hooks/graph_condition.c \
 	interpose/hooks/graph_exec.c \
 	interpose/hooks/graph_memory.c \
 	interpose/hooks/graph_node.c \

@@ -277,6 +277,7 @@ int gsb_cubin_read(const void *bytes, size_t size, struct gsb_arena *arena, stru
 	cubin.sm = r.elf.eh.e_ident[EI_OSABI] == OSABI_CUDA13 ? r.elf.eh.e_flags >> 8 & 0xff
 							      : r.elf.eh.e_flags & 0xff;
 	cubin.prints = wants(&r, "vprintf");
+	cubin.sets_conditions = wants(&r, "cudaGraphSetConditional");
 	cubin.has_managed = has_managed(&r);
 	err = list_kernels(&r);
 	for (uint32_t i = 0; i < r.elf.eh.e_shnum && !err; i++)

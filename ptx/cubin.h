@@ -39,6 +39,7 @@ struct gsb_cubin {
 	uint64_t global_bytes; /* __device__ variables */
 	bool has_managed;      /* __managed__ ones among them */
 	bool prints;	       /* its kernels call vprintf, which it does not have itself */
+	bool sets_conditions;  /* likewise of graphs (condition.h) */
 };
 
 /**

@@ -18,6 +18,7 @@ libptx_la_SOURCES = \
 	ptx/print.c ptx/print.h \
 	ptx/managed.c ptx/managed.h \
 	ptx/redirect.c ptx/redirect.h \
+	ptx/condition.c ptx/condition.h \
 	ptx/fatbin.c ptx/fatbin.h \
 	ptx/cubin.c ptx/cubin.h \
 	ptx/elf.c ptx/elf.h \

@@ -195,6 +195,8 @@ cudaError_t rt_cudaGraphKernelNodeSetParams(CUgraphNode node,
 cudaError_t rt_cudaGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
 						const struct cudaKernelNodeParams *params);
 cudaError_t rt_cudaGraphKernelNodeGetParams(CUgraphNode node, struct cudaKernelNodeParams *out);
+cudaError_t rt_cudaGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgraph graph,
+						unsigned initial, unsigned flags);
 cudaError_t rt_cudaGraphAddNode(const struct gsb_rt_node *n, const CUgraphEdgeData *data,
 				struct cudaGraphNodeParams *params);
 cudaError_t rt_cudaGraphNodeSetParams(CUgraphNode node, const struct cudaGraphNodeParams *params);

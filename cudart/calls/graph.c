@@ -171,12 +171,14 @@ cudaError_t rt_cudaGraphExecMemcpyNodeSetParams1D(CUgraphExec exec, CUgraphNode 
 
 /* ---- of any kind ---- */
 
-/* The first words that a kind is described by in both interfaces; the driver's context behind a fill is the current one. */
+/* The first words that a kind is described by in both interfaces; the driver's context behind a fill or a condition is the current one. */
 static cudaError_t describe_alike(const struct cudaGraphNodeParams *p, CUgraphNodeParams *out)
 {
 	memcpy(out->reserved1, p->reserved1, sizeof(out->reserved1));
 	if (p->type == CU_GRAPH_NODE_TYPE_MEMSET)
 		out->memset.ctx = NULL;
+	if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+		out->conditional.ctx = NULL;
 	return cudaSuccess;
 }
 
@@ -194,6 +196,19 @@ static cudaError_t describe_any(const struct cudaGraphNodeParams *p, CUgraphNode
 	}
 }
 
+/* Of the current context, which the driver wants to be named. */
+cudaError_t rt_cudaGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgraph graph,
+						unsigned initial, unsigned flags)
+{
+	CUcontext ctx = NULL;
+	CUresult result = gsb_rt_drivers->cuCtxGetCurrent(&ctx);
+
+	if (!result)
+		result = gsb_rt_drivers->cuGraphConditionalHandleCreate(handle, graph, ctx, initial,
+									flags);
+	return gsb_rt_error(result);
+}
+
 cudaError_t rt_cudaGraphAddNode(const struct gsb_rt_node *n, const CUgraphEdgeData *data,
 				struct cudaGraphNodeParams *params)
 {
@@ -207,6 +222,8 @@ cudaError_t rt_cudaGraphAddNode(const struct gsb_rt_node *n, const CUgraphEdgeDa
 		params->graph.graph = p.graph.graph; /* the node's own */
 	if (!error && p.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
 		params->alloc.dptr = p.alloc.dptr;
+	if (!error && p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+		params->conditional.phGraph_out = p.conditional.phGraph_out;
 	return error;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "device/cuda/print.h"
+#include "ptx/condition.h"
 #include "ptx/cubin.h"
 #include "ptx/fatbin.h"
 #include "ptx/image.h"
@@ -64,8 +65,8 @@ static int read_bounds_of_ptx(const struct gsb_ptx_module *m, struct cuda_bounds
 
 /* ---- what the driver gets ---- */
 
-/* Machine code whose kernels print; damaged, it is somebody else's concern. */
-static bool cubin_prints(const void *bytes, size_t size)
+/* Machine code whose kernels print, or set conditions of graphs; damaged, it is somebody else's concern. */
+static bool wants_ours(const void *bytes, size_t size)
 {
 	struct gsb_cubin cubin = {0};
 	struct gsb_arena arena;
@@ -73,10 +74,10 @@ static bool cubin_prints(const void *bytes, size_t size)
 	gsb_arena_init(&arena, GSB_PTX_MAX_ARENA_BYTES);
 	gsb_cubin_read(bytes, size, &arena, &cubin);
 	gsb_arena_finish(&arena);
-	return cubin.prints;
+	return cubin.prints || cubin.sets_conditions;
 }
 
-/* A fatbin's machine code for the GPU if there is any, else its PTX: in the driver's order, but for what prints. */
+/* A fatbin's machine code for the GPU if there is any, else its PTX: in the driver's order, but for what calls a function that is ours. */
 static int pick_of_fatbin(const void *image, size_t size, uint32_t cc, bool as_it_is,
 			  struct gsb_arena *arena, const void **code, size_t *len, char *log,
 			  size_t log_size)
@@ -86,7 +87,7 @@ static int pick_of_fatbin(const void *image, size_t size, uint32_t cc, bool as_i
 	size_t text_len;
 	int err;
 
-	if (has_elf && (as_it_is || !cubin_prints(*code, *len)))
+	if (has_elf && (as_it_is || !wants_ours(*code, *len)))
 		return 0;
 	log[0] = 0;
 	err = gsb_image_find_ptx(image, size, cc, arena, &text, &text_len, log, log_size);
@@ -212,25 +213,43 @@ static int look_at_text(struct cuda_code *out, char *log, size_t log_size)
 	return err;
 }
 
-/* A copy, with printf made ours. */
+/* With a NUL behind it. */
+static char *copy_of(const void *code, size_t len)
+{
+	char *copy = malloc(len + 1);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, code, len);
+	copy[len] = 0;
+	return copy;
+}
+
+/* A text with conditions and printf made ours, for free(); *out stays NULL where it has neither. */
+static int make_ours(const char *text, size_t len, bool *prints, char **out)
+{
+	char *set = NULL, *printing = NULL;
+	int err = gsb_ptx_define_condition(text, len, &set);
+
+	if (!err)
+		err = cuda_print_redirect(set ? set : text, set ? strlen(set) : len, &printing);
+	*prints = printing;
+	*out = printing ? printing : set;
+	if (printing)
+		free(set);
+	return err;
+}
+
 static int keep(const void *code, size_t len, bool as_it_is, struct cuda_code *out)
 {
 	char *copy = NULL;
+	int err = as_it_is || gsb_image_kind(code, len) != GSB_IMAGE_PTX
+			  ? 0
+			  : make_ours(code, len, &out->prints, &copy);
 
-	if (!as_it_is && gsb_image_kind(code, len) == GSB_IMAGE_PTX &&
-	    cuda_print_redirect(code, len, &copy))
-		return -ENOMEM;
-	out->prints = copy;
-	if (!copy) {
-		copy = malloc(len + 1);
-		if (!copy)
-			return -ENOMEM;
-		memcpy(copy, code, len);
-		copy[len] = 0;
-	}
-	out->bytes = copy;
-	out->len = out->prints ? strlen(copy) : len;
-	return 0;
+	out->len = copy ? strlen(copy) : len;
+	out->bytes = copy || err ? copy : copy_of(code, len);
+	return out->bytes && !err ? 0 : -ENOMEM;
 }
 
 /* A fatbin says itself what lies in it. The driver would follow the pointer of a wrapper, and believe the sizes of another fatbin. */

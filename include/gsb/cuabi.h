@@ -849,7 +849,8 @@ typedef enum CUgraphNodeType_enum {
 	CU_GRAPH_NODE_TYPE_WAIT_EVENT = 6,
 	CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7,
 	CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10,
-	CU_GRAPH_NODE_TYPE_MEM_FREE = 11
+	CU_GRAPH_NODE_TYPE_MEM_FREE = 11,
+	CU_GRAPH_NODE_TYPE_CONDITIONAL = 13
 } CUgraphNodeType;
 
 typedef enum CUgraphInstantiateResult_enum {
@@ -954,6 +955,24 @@ typedef struct CUDA_MEM_FREE_NODE_PARAMS_st {
 	CUdeviceptr dptr;
 } CUDA_MEM_FREE_NODE_PARAMS;
 
+typedef cuuint64_t CUgraphConditionalHandle;
+
+#define CU_GRAPH_COND_ASSIGN_DEFAULT 1
+
+typedef enum CUgraphConditionalNodeType_enum {
+	CU_GRAPH_COND_TYPE_IF = 0,
+	CU_GRAPH_COND_TYPE_WHILE = 1,
+	CU_GRAPH_COND_TYPE_SWITCH = 2
+} CUgraphConditionalNodeType;
+
+typedef struct CUDA_CONDITIONAL_NODE_PARAMS {
+	CUgraphConditionalHandle handle;
+	CUgraphConditionalNodeType type;
+	unsigned size;
+	CUgraph *phGraph_out; /* set by the call that adds the node, and the node's own */
+	CUcontext ctx;
+} CUDA_CONDITIONAL_NODE_PARAMS;
+
 typedef enum CUgraphMem_attribute_enum {
 	CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT = 0,
 	CU_GRAPH_MEM_ATTR_USED_MEM_HIGH = 1,
@@ -975,6 +994,7 @@ typedef struct CUgraphNodeParams_st {
 		CUDA_EVENT_RECORD_NODE_PARAMS eventRecord;
 		CUDA_MEM_ALLOC_NODE_PARAMS alloc;
 		CUDA_MEM_FREE_NODE_PARAMS free;
+		CUDA_CONDITIONAL_NODE_PARAMS conditional;
 	};
 	long long reserved2;
 } CUgraphNodeParams;

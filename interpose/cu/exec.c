@@ -3,6 +3,7 @@
  */
 #include "interpose/cu/exec.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "interpose/cu/ctx.h"
@@ -96,6 +97,67 @@ CUresult gsb_cu_exec_prepare(struct gsb_cu_exec *x, const struct gsb_cu_stream_r
 	return result ? result : take_streams(s->wire, x->plan.n_lanes, streams);
 }
 
+/* ---- conditional nodes ---- */
+
+static void finish_branches(struct gsb_cu_exec *x)
+{
+	for (uint32_t i = 0; i < x->n_branches; i++) {
+		struct gsb_cu_branch *b = &x->branches[i];
+
+		for (uint32_t j = 0; j < b->node->work.condition.n; j++)
+			gsb_lane_plan_finish(&b->plans[j]);
+		free(b->plans);
+	}
+	free(x->branches);
+	x->branches = NULL;
+	x->n_branches = 0;
+}
+
+static int add_branch(struct gsb_cu_exec *x, const struct gsb_graph_node *node)
+{
+	const struct gsb_graph_condition *c = &node->work.condition;
+	struct gsb_cu_branch *more = realloc(x->branches, (x->n_branches + 1) * sizeof(*more));
+	struct gsb_lane_plan *plans = calloc(c->n, sizeof(*plans));
+	int r = more && plans ? 0 : -ENOMEM;
+
+	x->branches = more ? more : x->branches;
+	if (r) {
+		free(plans);
+		return r;
+	}
+	more[x->n_branches++] = (struct gsb_cu_branch){node, plans};
+	for (uint32_t i = 0; i < c->n && !r; i++)
+		r = gsb_lane_plan_make(c->bodies[i], &plans[i]);
+	return r;
+}
+
+/* Of all graphs in it, too. */
+static int add_branches(struct gsb_cu_exec *x, const struct gsb_graph *g)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < g->n_nodes && !r; i++) {
+		const struct gsb_graph_work *work = &g->nodes[i]->work;
+		struct gsb_graph *const *inner;
+		uint32_t n = gsb_graph_inner(work, &inner);
+
+		if (work->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+			r = add_branch(x, g->nodes[i]);
+		for (uint32_t j = 0; j < n && !r; j++)
+			r = add_branches(x, inner[j]);
+	}
+	return r;
+}
+
+const struct gsb_cu_branch *gsb_cu_exec_branch(const struct gsb_cu_exec *x,
+					       const struct gsb_graph_node *node)
+{
+	for (uint32_t i = 0; i < x->n_branches; i++)
+		if (x->branches[i].node == node)
+			return &x->branches[i];
+	return NULL;
+}
+
 /* ---- made and destroyed ---- */
 
 static CUresult fill(struct gsb_cu_exec *x, const struct gsb_graph *g)
@@ -104,8 +166,13 @@ static CUresult fill(struct gsb_cu_exec *x, const struct gsb_graph *g)
 
 	if (!r)
 		r = gsb_lane_plan_make(x->graph, &x->plan);
-	if (r)
+	if (!r)
+		r = add_branches(x, x->graph);
+	if (r) {
+		finish_branches(x);
+		gsb_lane_plan_finish(&x->plan);
 		gsb_graph_destroy(x->graph);
+	}
 	return gsb_cu_graph_result(r);
 }
 
@@ -150,6 +217,7 @@ void gsb_cu_exec_destroy(CUgraphExec handle)
 	if (!x || !gsb_object_retire(&gsb_cu_execs, (uint64_t)handle))
 		return;
 	gsb_graph_drop_memory(x->graph); /* a host function could not post */
+	finish_branches(x);
 	destroy_behind(x);
 	destroy_events(x);
 	gsb_lane_plan_finish(&x->plan);

@@ -13,10 +13,18 @@
 #include "interpose/cu/stream.h"
 #include "interpose/graph/plan.h"
 
+/* A conditional node of it, or of a graph in it: the plan of each of its own. */
+struct gsb_cu_branch {
+	const struct gsb_graph_node *node;
+	struct gsb_lane_plan *plans;
+};
+
 struct gsb_cu_exec {
 	struct gsb_object obj;
 	struct gsb_graph *graph;
 	struct gsb_lane_plan plan;
+	struct gsb_cu_branch *branches;
+	uint32_t n_branches;
 	cuuint64_t flags;
 	uint64_t wire; /* of the context in which it was launched last; 0: not yet */
 	uint64_t
@@ -33,6 +41,10 @@ struct gsb_cu_exec *gsb_cu_exec_get(CUgraphExec handle);
 /* Of a copy of g. CUDA_ERROR_INVALID_VALUE: it has a circle. */
 CUresult gsb_cu_exec_create(const struct gsb_graph *g, cuuint64_t flags, CUgraphExec *out);
 void gsb_cu_exec_destroy(CUgraphExec handle);
+
+/* NULL: it has no such node. */
+const struct gsb_cu_branch *gsb_cu_exec_branch(const struct gsb_cu_exec *x,
+					       const struct gsb_graph_node *node);
 
 /* Before a launch in a context: its events, and in streams[1 ..] the streams of its other lanes. */
 CUresult gsb_cu_exec_prepare(struct gsb_cu_exec *x, const struct gsb_cu_stream_ref *s,

@@ -148,6 +148,92 @@ void gsb_graph_drop_memory(struct gsb_graph *g)
 		}
 }
 
+/* ---- conditions ---- */
+
+static void free_condition(struct gsb_graph_condition *c)
+{
+	for (uint32_t i = 0; c->bodies && i < c->n; i++)
+		gsb_graph_destroy(c->bodies[i]);
+	free(c->bodies);
+	free(c->names);
+}
+
+int gsb_graph_condition_make(const struct gsb_graph_keeper *keeper, uint32_t n,
+			     struct gsb_graph_condition *out)
+{
+	struct gsb_graph_condition c = {
+		.n = n,
+		.bodies = calloc(n, sizeof(*c.bodies)),
+		.names = calloc(n, sizeof(*c.names)),
+	};
+	int r = c.bodies && c.names ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < n && !r; i++) {
+		r = gsb_graph_create(keeper, &c.bodies[i]);
+		if (!r)
+			c.bodies[i]->is_inner = true;
+	}
+	if (r)
+		free_condition(&c);
+	else
+		*out = c;
+	return r;
+}
+
+static int copy_condition(struct gsb_graph_condition *to, const struct gsb_graph_condition *from)
+{
+	int r = 0;
+
+	to->names = NULL;
+	to->bodies = calloc(from->n, sizeof(*to->bodies));
+	if (!to->bodies)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < from->n && !r; i++) {
+		r = gsb_graph_clone(from->bodies[i], &to->bodies[i]);
+		if (!r)
+			to->bodies[i]->is_inner = true;
+	}
+	if (r)
+		free_condition(to);
+	return r;
+}
+
+bool gsb_graph_has_conditions(const struct gsb_graph *g)
+{
+	bool has = false;
+
+	for (uint32_t i = 0; i < g->n_nodes && !has; i++) {
+		const struct gsb_graph_work *work = &g->nodes[i]->work;
+
+		has = work->type == CU_GRAPH_NODE_TYPE_CONDITIONAL ||
+		      (work->type == CU_GRAPH_NODE_TYPE_GRAPH &&
+		       gsb_graph_has_conditions(work->child));
+	}
+	return has;
+}
+
+int gsb_graph_add_word(struct gsb_graph *g, const struct gsb_graph_word *w)
+{
+	struct gsb_graph_word *more = realloc(g->words, (g->n_words + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	g->words = more;
+	more[g->n_words++] = *w;
+	return 0;
+}
+
+static int clone_words(const struct gsb_graph *g, struct gsb_graph *to)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < g->n_words && !r; i++)
+		r = gsb_graph_add_word(to, &g->words[i]);
+	return r;
+}
+
+/* ---- copies and ends ---- */
+
 int gsb_graph_work_copy(const struct gsb_graph_work *work, struct gsb_graph_work *out)
 {
 	struct gsb_graph_work copy = *work;
@@ -157,6 +243,8 @@ int gsb_graph_work_copy(const struct gsb_graph_work *work, struct gsb_graph_work
 		r = copy_kernel(&copy.kernel, &work->kernel);
 	else if (work->type == CU_GRAPH_NODE_TYPE_GRAPH)
 		r = gsb_graph_clone(work->child, &copy.child);
+	else if (work->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+		r = copy_condition(&copy.condition, &work->condition);
 	else if (is_memory(work))
 		work->memory->n_holders++;
 	if (r)
@@ -174,6 +262,8 @@ void gsb_graph_work_free(struct gsb_graph_work *work)
 		free(work->kernel.attrs);
 	} else if (work->type == CU_GRAPH_NODE_TYPE_GRAPH) {
 		gsb_graph_destroy(work->child);
+	} else if (work->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+		free_condition(&work->condition);
 	} else if (is_memory(work)) {
 		gsb_graph_memory_let_go(work->memory);
 	}
@@ -343,6 +433,7 @@ void gsb_graph_destroy(struct gsb_graph *g)
 		g->keeper->let_go(g->objects[i].object, g->objects[i].n);
 	if (g->name)
 		g->keeper->graph_gone(g->name);
+	free(g->words);
 	free(g->objects);
 	free(g->nodes);
 	free(g);
@@ -397,6 +488,8 @@ int gsb_graph_clone(const struct gsb_graph *g, struct gsb_graph **out)
 		r = clone_edges(g, to);
 	if (!r)
 		r = clone_objects(g, to);
+	if (!r)
+		r = clone_words(g, to);
 	if (r) {
 		gsb_graph_destroy(to);
 		return r;
@@ -424,14 +517,16 @@ int gsb_graph_order(const struct gsb_graph *g, struct gsb_graph_node **order)
 struct gsb_graph_node *gsb_graph_find(const struct gsb_graph *clone, uint64_t id)
 {
 	for (uint32_t i = 0; i < clone->n_nodes; i++) {
-		struct gsb_graph_node *node = clone->nodes[i], *inner = NULL;
+		struct gsb_graph_node *node = clone->nodes[i], *found = NULL;
+		struct gsb_graph *const *inner;
+		uint32_t n = gsb_graph_inner(&node->work, &inner);
 
 		if (node->origin == id)
 			return node;
-		if (node->work.type == CU_GRAPH_NODE_TYPE_GRAPH)
-			inner = gsb_graph_find(node->work.child, id);
-		if (inner)
-			return inner;
+		for (uint32_t j = 0; j < n && !found; j++)
+			found = gsb_graph_find(inner[j], id);
+		if (found)
+			return found;
 	}
 	return NULL;
 }
@@ -472,5 +567,43 @@ int gsb_graph_let_go(struct gsb_graph *g, uint64_t object, uint32_t n)
 	if (!o->n)
 		*o = g->objects[--g->n_objects];
 	g->keeper->let_go(object, n);
+	return 0;
+}
+
+/* An object may be held that the words of before were: it goes with the graph. */
+static int hold_objects_of(struct gsb_graph *g, const struct gsb_graph *from)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i < from->n_objects; i++) {
+		uint64_t object = from->objects[i].object;
+
+		if (find_object(g, object))
+			continue;
+		r = gsb_graph_hold(g, object, 1);
+		if (!r)
+			g->keeper->hold(object, 1);
+	}
+	return r;
+}
+
+int gsb_graph_take_words(struct gsb_graph *g, const struct gsb_graph *from)
+{
+	const size_t bytes = from->n_words * sizeof(*from->words);
+	struct gsb_graph_word *words;
+
+	if (!from->n_words)
+		return 0;
+	words = malloc(bytes);
+	if (!words)
+		return -ENOMEM;
+	if (hold_objects_of(g, from)) {
+		free(words);
+		return -ENOMEM;
+	}
+	memcpy(words, from->words, bytes);
+	free(g->words);
+	g->words = words;
+	g->n_words = from->n_words;
 	return 0;
 }

@@ -44,6 +44,22 @@ struct gsb_graph_memory {
 	void (*gone)(struct gsb_graph_memory *m);
 };
 
+/* Graphs of a conditional node: whether they run, and which of them, says a word when the node's turn has come. */
+struct gsb_graph_condition {
+	uint64_t word; /* its address, which kernels get for a handle */
+	CUgraphConditionalNodeType type;
+	uint32_t n;
+	struct gsb_graph **bodies;
+	CUgraph *names; /* of the bodies, for the program; in a clone NULL */
+};
+
+/* A word of that kind, which goes with the graph that it was asked for. */
+struct gsb_graph_word {
+	uint64_t addr;
+	uint32_t initial;
+	bool is_reset; /* whenever the graph begins */
+};
+
 /* What a node does when its turn comes. */
 struct gsb_graph_work {
 	CUgraphNodeType type;
@@ -55,6 +71,7 @@ struct gsb_graph_work {
 		CUevent event; /* of both kinds that have one */
 		struct gsb_graph *child;
 		struct gsb_graph_memory *memory; /* of both kinds that have one */
+		struct gsb_graph_condition condition;
 	};
 };
 
@@ -94,6 +111,8 @@ struct gsb_graph {
 	uint32_t n_nodes;
 	struct gsb_graph_object *objects;
 	uint32_t n_objects;
+	struct gsb_graph_word *words;
+	uint32_t n_words;
 };
 
 int gsb_graph_create(const struct gsb_graph_keeper *keeper, struct gsb_graph **out);
@@ -120,8 +139,30 @@ void gsb_graph_disconnect(struct gsb_graph_node *from, struct gsb_graph_node *to
 /* Every node behind all that it depends on, otherwise in the order of adding; order has room for n_nodes. -ELOOP. */
 int gsb_graph_order(const struct gsb_graph *g, struct gsb_graph_node **order);
 
+/* The graphs that a node owns. */
+static inline uint32_t gsb_graph_inner(const struct gsb_graph_work *work,
+				       struct gsb_graph *const **out)
+{
+	bool is_child = work->type == CU_GRAPH_NODE_TYPE_GRAPH;
+
+	*out = is_child ? &work->child : work->condition.bodies;
+	return is_child					     ? 1
+	       : work->type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? work->condition.n
+							      : 0;
+}
+
 /* The copy of a node in a clone, in its nested graphs too; NULL: there is none. */
 struct gsb_graph_node *gsb_graph_find(const struct gsb_graph *clone, uint64_t id);
+
+/* Its words become those of another graph, with the objects that these are. -ENOMEM: it keeps its own. */
+int gsb_graph_take_words(struct gsb_graph *g, const struct gsb_graph *from);
+int gsb_graph_add_word(struct gsb_graph *g, const struct gsb_graph_word *w); /* -ENOMEM */
+
+/* Whether a node of it, or of a graph in it, is one. */
+bool gsb_graph_has_conditions(const struct gsb_graph *g);
+/* So many graphs of a conditional node's own, all empty. -ENOMEM. */
+int gsb_graph_condition_make(const struct gsb_graph_keeper *keeper, uint32_t n,
+			     struct gsb_graph_condition *out);
 
 /* Objects: one more reference, which becomes the graph's; -ENOENT when it has not so many to give. */
 int gsb_graph_hold(struct gsb_graph *g, uint64_t object, uint32_t n);

@@ -199,11 +199,18 @@ CUresult gsb_graph_check_free(const struct gsb_graph *g)
 	return g->has_memory ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
+CUresult gsb_graph_check_copy(const struct gsb_graph *g)
+{
+	CUresult result = gsb_graph_check_free(g);
+
+	return result || !gsb_graph_has_conditions(g) ? result : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 static CUresult clone_graph(CUgraph *out, CUgraph graph)
 {
 	const struct gsb_graph *g = gsb_cu_graph_get(graph);
 	struct gsb_graph *copy;
-	CUresult result = gsb_graph_check_free(g);
+	CUresult result = gsb_graph_check_copy(g);
 
 	if (!result)
 		result = gsb_cu_graph_result(gsb_graph_clone(g, &copy));
@@ -361,6 +368,7 @@ static void draw(const struct gsb_graph *g, FILE *file)
 		[CU_GRAPH_NODE_TYPE_EVENT_RECORD] = "event record",
 		[CU_GRAPH_NODE_TYPE_MEM_ALLOC] = "mem alloc",
 		[CU_GRAPH_NODE_TYPE_MEM_FREE] = "mem free",
+		[CU_GRAPH_NODE_TYPE_CONDITIONAL] = "conditional",
 	};
 
 	fprintf(file, "digraph dot {\n");

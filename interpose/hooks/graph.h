@@ -52,8 +52,20 @@ static inline CUresult gsb_graph_leave(CUresult result)
 	return result;
 }
 
-/* Whether it may be copied and cut: CUDA_ERROR_NOT_SUPPORTED if it has memory, CUDA_ERROR_INVALID_VALUE if it is none. */
+/* Whether it may be cut: CUDA_ERROR_NOT_SUPPORTED if it has memory, CUDA_ERROR_INVALID_VALUE if it is none. */
 CUresult gsb_graph_check_free(const struct gsb_graph *g);
+/* Whether it may be copied: CUDA_ERROR_NOT_SUPPORTED if it has conditions, too. */
+CUresult gsb_graph_check_copy(const struct gsb_graph *g);
+
+/* hooks/graph_condition.c: a conditional node, with the lock; its launch, which waits for what stands before it; and the words of a
+ * graph that begins, with those of all that is in it. */
+CUresult gsb_graph_condition_work(const CUDA_CONDITIONAL_NODE_PARAMS *p, struct gsb_graph_work *out);
+CUresult gsb_graph_condition_run(struct gsb_cu_exec *x, const struct gsb_graph_node *node,
+				 CUstream stream);
+CUresult gsb_graph_reset_words(const struct gsb_graph *g, CUstream stream);
+/* hooks/graph_exec.c: a graph in that exec, in one stream, one step after the other. */
+CUresult gsb_graph_run_in_order(struct gsb_cu_exec *x, const struct gsb_lane_plan *plan,
+				CUstream stream);
 
 /* hooks/graph_node.c: ends a call that adds a node, with the lock: the work becomes the node's, or nobody's. */
 CUresult gsb_graph_add_node(const struct gsb_node_place *place, CUresult result,
@@ -68,6 +80,8 @@ CUresult gsb_graph_nodes_of(const struct gsb_graph *g, const struct gsb_node_set
 			    struct gsb_graph_node ***out);
 
 /* hooks/graph.c */
+CUresult hook_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgraph graph,
+					     CUcontext ctx, unsigned initial, unsigned flags);
 CUresult hook_cuGraphCreate(CUgraph *graph, unsigned flags);
 CUresult hook_cuGraphDestroy(CUgraph graph);
 CUresult hook_cuGraphClone(CUgraph *clone, CUgraph graph);

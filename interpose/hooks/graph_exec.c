@@ -17,8 +17,9 @@ static CUresult instantiate(CUgraphExec *exec, CUgraph graph, cuuint64_t flags)
 	struct gsb_graph *g = gsb_cu_graph_get(graph);
 	CUresult result = g ? gsb_capture_unsafe() : CUDA_ERROR_INVALID_VALUE;
 
-	/* Its memory is one graph's at a time. */
-	if (!result && g->has_memory && gsb_cu_exec_get((CUgraphExec)g->exec))
+	/* Its memory, and what decides in it, is one graph's at a time. */
+	if (!result && (g->has_memory || gsb_graph_has_conditions(g)) &&
+	    gsb_cu_exec_get((CUgraphExec)g->exec))
 		result = CUDA_ERROR_NOT_SUPPORTED;
 	if (!result)
 		result = gsb_cu_exec_create(g, flags, exec);
@@ -118,6 +119,20 @@ static CUgraphExecUpdateResult compare_fill(const CUDA_MEMSET_NODE_PARAMS *a,
 static CUgraphExecUpdateResult compare(const struct gsb_graph *old, const struct gsb_graph *new,
 				       CUgraphExecUpdateResultInfo *info);
 
+/* Each of a conditional node's graphs; which word it reads may change. */
+static CUgraphExecUpdateResult compare_conditions(const struct gsb_graph_condition *old,
+						  const struct gsb_graph_condition *new)
+{
+	CUgraphExecUpdateResult r = old->type == new->type && old->n == new->n
+					    ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+					    : CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
+	CUgraphExecUpdateResultInfo inner = {0};
+
+	for (uint32_t i = 0; i < old->n && !r; i++)
+		r = compare(old->bodies[i], new->bodies[i], &inner);
+	return r;
+}
+
 static CUgraphExecUpdateResult compare_work(const struct gsb_graph_work *old,
 					    const struct gsb_graph_work *new)
 {
@@ -134,6 +149,8 @@ static CUgraphExecUpdateResult compare_work(const struct gsb_graph_work *old,
 	case CU_GRAPH_NODE_TYPE_MEMCPY: return compare_copy(&old->copy, &new->copy);
 	case CU_GRAPH_NODE_TYPE_MEMSET: return compare_fill(&old->fill, &new->fill);
 	case CU_GRAPH_NODE_TYPE_GRAPH: return compare(old->child, new->child, &inner);
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return compare_conditions(&old->condition, &new->condition);
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 	case CU_GRAPH_NODE_TYPE_MEM_FREE: /* by its own graph again; its memory is not another's */
 		return old->memory == new->memory ? CU_GRAPH_EXEC_UPDATE_SUCCESS
@@ -210,7 +227,18 @@ static CUgraphExecUpdateResult compare(const struct gsb_graph *old, const struct
 }
 
 /* Nodes stay where they are, since the plan names them; their work becomes the other's. */
-static CUresult take_over(const struct gsb_graph *old, const struct gsb_graph *new);
+static CUresult take_over(struct gsb_graph *old, const struct gsb_graph *new);
+
+static CUresult take_condition(struct gsb_graph_condition *old,
+			       const struct gsb_graph_condition *new)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (uint32_t i = 0; i < old->n && !result; i++)
+		result = take_over(old->bodies[i], new->bodies[i]);
+	old->word = new->word;
+	return result;
+}
 
 static CUresult take_work(struct gsb_graph_node *old, const struct gsb_graph_node *new)
 {
@@ -219,6 +247,8 @@ static CUresult take_work(struct gsb_graph_node *old, const struct gsb_graph_nod
 
 	if (old->work.type == CU_GRAPH_NODE_TYPE_GRAPH)
 		return take_over(old->work.child, new->work.child);
+	if (old->work.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+		return take_condition(&old->work.condition, &new->work.condition);
 	result = gsb_cu_graph_result(gsb_graph_work_copy(&new->work, &work));
 	if (result)
 		return result;
@@ -227,12 +257,12 @@ static CUresult take_work(struct gsb_graph_node *old, const struct gsb_graph_nod
 	return CUDA_SUCCESS;
 }
 
-static CUresult take_over(const struct gsb_graph *old, const struct gsb_graph *new)
+static CUresult take_over(struct gsb_graph *old, const struct gsb_graph *new)
 {
-	CUresult result = CUDA_SUCCESS;
+	CUresult result = gsb_cu_graph_result(gsb_graph_take_words(old, new));
 	struct pairs p;
 
-	if (make_pairs(old, new, &p))
+	if (result || make_pairs(old, new, &p))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	for (uint32_t i = 0; !result && i < p.n; i++)
 		result = take_work(p.old[i], p.new[i]);
@@ -240,8 +270,7 @@ static CUresult take_over(const struct gsb_graph *old, const struct gsb_graph *n
 	return result;
 }
 
-static CUresult update(const struct gsb_graph *old, CUgraph graph,
-		       CUgraphExecUpdateResultInfo *info)
+static CUresult update(struct gsb_graph *old, CUgraph graph, CUgraphExecUpdateResultInfo *info)
 {
 	const struct gsb_graph *new = gsb_cu_graph_get(graph);
 
@@ -383,22 +412,41 @@ static CUresult run_work(const struct gsb_graph_work *w, CUstream stream)
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return hook_cuEventRecord(w->event, stream, 0);
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 	case CU_GRAPH_NODE_TYPE_MEM_FREE: return gsb_graph_memory_run(w, stream);
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
 	case CU_GRAPH_NODE_TYPE_GRAPH:
 	case CU_GRAPH_NODE_TYPE_EMPTY: break;
 	}
 	return CUDA_SUCCESS;
 }
 
-static CUresult run_step(const struct gsb_cu_exec *x, const struct gsb_lane_step *s,
-			 CUstream stream)
+static CUresult run_node(struct gsb_cu_exec *x, const struct gsb_graph_node *node, CUstream stream)
+{
+	if (!node || node->is_disabled)
+		return CUDA_SUCCESS;
+	if (node->work.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+		return gsb_graph_condition_run(x, node, stream);
+	return run_work(&node->work, stream);
+}
+
+CUresult gsb_graph_run_in_order(struct gsb_cu_exec *x, const struct gsb_lane_plan *plan,
+				CUstream stream)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (uint32_t i = 0; !result && i < plan->n_steps; i++)
+		result = run_node(x, plan->steps[i].node, stream);
+	return result;
+}
+
+static CUresult run_step(struct gsb_cu_exec *x, const struct gsb_lane_step *s, CUstream stream)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	for (uint32_t i = 0; !result && i < s->n_waits; i++)
 		result = hook_cuStreamWaitEvent(
 			stream, gsb_cu_exec_event(x, x->plan.waits[s->first_wait + i]), 0);
-	if (!result && s->node && !s->node->is_disabled)
-		result = run_work(&s->node->work, stream);
+	if (!result)
+		result = run_node(x, s->node, stream);
 	if (!result && s->slot != GSB_LANE_NO_SLOT)
 		result = hook_cuEventRecord(gsb_cu_exec_event(x, s->slot), stream, 0);
 	return result;
@@ -411,6 +459,8 @@ static CUresult run(struct gsb_cu_exec *x, const struct gsb_cu_stream_ref *s)
 
 	if (!result && x->was_launched)
 		result = hook_cuStreamWaitEvent(streams[0], gsb_cu_exec_end(x), 0);
+	if (!result)
+		result = gsb_graph_reset_words(x->graph, streams[0]);
 	for (uint32_t i = 0; !result && i < x->plan.n_steps; i++)
 		result = run_step(x, &x->plan.steps[i], streams[x->plan.steps[i].lane]);
 	if (!result)

@@ -103,24 +103,24 @@ static CUresult child_work(CUgraph child, struct gsb_graph_work *out)
 	struct gsb_graph *g = gsb_cu_graph_get(child);
 	struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .child = g};
 
-	CUresult result = gsb_graph_check_free(g);
+	CUresult result = gsb_graph_check_copy(g);
 
 	return result ? result : gsb_cu_graph_result(gsb_graph_work_copy(&work, out));
 }
 
-/* Semaphores and conditions are not carried; the first such node is named. */
+/* Semaphores and memory operations are not carried; the first such node is named. */
 static CUresult refuse(int type)
 {
 	static _Atomic bool said;
 
-	if (type < 8 || type > 13)
+	if (type < 8 || type > 12)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && type != CU_GRAPH_NODE_TYPE_MEM_FREE &&
 	    !atomic_exchange(&said, true))
 		gsb_log_say(
-			"graph nodes of type %d (semaphores, memory operations, conditions) are "
+			"graph nodes of type %d (semaphores, memory operations) are "
 			"not carried: adding one returns CUDA_ERROR_NOT_SUPPORTED; launch a "
-			"graph for each case",
+			"graph for each part",
 			type);
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
@@ -155,6 +155,7 @@ static CUresult any_work(const CUgraphNodeParams *p, struct gsb_graph_work *out)
 		return CUDA_SUCCESS;
 	case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return event_work(p->type, p->eventWait.event, out);
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return event_work(p->type, p->eventRecord.event, out);
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL: return gsb_graph_condition_work(&p->conditional, out);
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 	case CU_GRAPH_NODE_TYPE_MEM_FREE: break; /* made by calls of their own, never changed */
 	}
@@ -279,6 +280,8 @@ CUresult hook_cuGraphAddNode(const struct gsb_node_place *place, const CUgraphEd
 	result = gsb_graph_add_node(place, any_work(params, &work), &work);
 	if (!result && params->type == CU_GRAPH_NODE_TYPE_GRAPH)
 		result = hook_cuGraphChildGraphNodeGetGraph(*place->node, &params->graph.graph);
+	if (!result && params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+		params->conditional.phGraph_out = work.condition.names;
 	return result;
 }
 
@@ -456,6 +459,8 @@ CUresult hook_cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 	gsb_cu_graphs_lock();
 	if (params && params->type == CU_GRAPH_NODE_TYPE_GRAPH)
 		return gsb_graph_leave(CUDA_ERROR_INVALID_VALUE);
+	if (params && params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+		return gsb_graph_leave(CUDA_ERROR_NOT_SUPPORTED);
 	return set(gsb_cu_node_get(node), any_work(params, &work), &work);
 }
 
@@ -486,6 +491,7 @@ CUresult hook_cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
 		return hook_cuGraphExecEventNodeSetEvent(exec, node, params->type,
 							 params->eventRecord.event);
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL: return CUDA_ERROR_NOT_SUPPORTED; /* it stays as it was made */
 	case CU_GRAPH_NODE_TYPE_EMPTY:
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 	case CU_GRAPH_NODE_TYPE_MEM_FREE: break;

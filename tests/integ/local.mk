@@ -54,6 +54,13 @@ EXTRA_DIST += tests/integ/virtual.sh tests/integ/virtual.expected
 tests_integ_virtual_SOURCES = tests/integ/virtual.c $(answers_sources)
 tests_integ_virtual_CPPFLAGS = $(integ_cppflags)
 tests_integ_virtual_LDADD = -ldl
+# Conditional nodes of graphs, as a driver answers.
+noinst_PROGRAMS += tests/integ/conditions
+check_SCRIPTS += tests/integ/conditions.sh
+EXTRA_DIST += tests/integ/conditions.sh tests/integ/conditions.expected
+tests_integ_conditions_SOURCES = tests/integ/conditions.c $(answers_sources)
+tests_integ_conditions_CPPFLAGS = $(integ_cppflags)
+tests_integ_conditions_LDADD = -ldl
 # How much of an SM blocks may have, as a driver answers.
 noinst_PROGRAMS += tests/integ/occupancy
 check_SCRIPTS += tests/integ/occupancy.sh

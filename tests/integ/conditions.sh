@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# conditions.sh - conditional nodes of graphs under a real broker on the emulated H200: each case of tests/integ/conditions gives
+# the answers that NVIDIA's driver gave to the same program on an H200.
+# Usage: from the build folder: srcdir=... tests/integ/conditions.sh
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+# shellcheck source=tests/integ/real.sh
+. "$srcdir/tests/integ/real.sh"
+# shellcheck source=tests/integ/answers.sh
+. "$srcdir/tests/integ/answers.sh"
+
+program=$build/tests/integ/conditions expected=$srcdir/tests/integ/conditions.expected
+
+conditions_answers_as_expected() {
+	all_answer_as_expected
+}
+
+run_case conditions_answers_as_expected
+[ "$failures" -eq 0 ]
