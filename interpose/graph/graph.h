@@ -146,9 +146,7 @@ static inline uint32_t gsb_graph_inner(const struct gsb_graph_work *work,
 	bool is_child = work->type == CU_GRAPH_NODE_TYPE_GRAPH;
 
 	*out = is_child ? &work->child : work->condition.bodies;
-	return is_child					     ? 1
-	       : work->type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? work->condition.n
-							      : 0;
+	return is_child ? 1 : work->type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? work->condition.n : 0;
 }
 
 /* The copy of a node in a clone, in its nested graphs too; NULL: there is none. */

@@ -59,7 +59,8 @@ CUresult gsb_graph_check_copy(const struct gsb_graph *g);
 
 /* hooks/graph_condition.c: a conditional node, with the lock; its launch, which waits for what stands before it; and the words of a
  * graph that begins, with those of all that is in it. */
-CUresult gsb_graph_condition_work(const CUDA_CONDITIONAL_NODE_PARAMS *p, struct gsb_graph_work *out);
+CUresult gsb_graph_condition_work(const CUDA_CONDITIONAL_NODE_PARAMS *p,
+				  struct gsb_graph_work *out);
 CUresult gsb_graph_condition_run(struct gsb_cu_exec *x, const struct gsb_graph_node *node,
 				 CUstream stream);
 CUresult gsb_graph_reset_words(const struct gsb_graph *g, CUstream stream);

@@ -190,14 +190,17 @@ CUresult gsb_graph_condition_work(const CUDA_CONDITIONAL_NODE_PARAMS *p, struct 
 
 /* ---- when its turn has come ---- */
 
-/* Another thread may have ended the graph meanwhile. */
+/* Another thread may have ended the graph meanwhile. It is no wait of the program's, which a capture would forbid. */
 static CUresult wait_before(const struct gsb_cu_exec *x, CUstream stream)
 {
 	CUgraphExec handle = (CUgraphExec)gsb_object_name(x);
-	CUresult result;
+	struct gsb_cu_stream_ref s;
+	CUresult result = gsb_cu_stream_resolve(stream, &s);
 
+	if (result)
+		return result;
 	gsb_cu_graphs_unlock();
-	result = hook_cuStreamSynchronize(stream);
+	result = gsb_cu_stream_wait(&s);
 	gsb_cu_graphs_lock();
 	return result || gsb_cu_exec_get(handle) == x ? result : CUDA_ERROR_INVALID_VALUE;
 }
@@ -236,10 +239,10 @@ static CUresult reset_own(const struct gsb_graph *g, CUstream stream)
 
 	for (uint32_t i = 0; !result && i < g->n_words; i++)
 		if (g->words[i].is_reset)
-			result = hook_cuMemsetAsync(
-				&(struct gsb_fill){g->words[i].addr, g->words[i].initial,
-						   sizeof(uint32_t), 1, 1, 0},
-				stream);
+			result = hook_cuMemsetAsync(&(struct gsb_fill){g->words[i].addr,
+								       g->words[i].initial,
+								       sizeof(uint32_t), 1, 1, 0},
+						    stream);
 	return result;
 }
 

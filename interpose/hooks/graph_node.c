@@ -117,11 +117,10 @@ static CUresult refuse(int type)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && type != CU_GRAPH_NODE_TYPE_MEM_FREE &&
 	    !atomic_exchange(&said, true))
-		gsb_log_say(
-			"graph nodes of type %d (semaphores, memory operations) are "
-			"not carried: adding one returns CUDA_ERROR_NOT_SUPPORTED; launch a "
-			"graph for each part",
-			type);
+		gsb_log_say("graph nodes of type %d (semaphores, memory operations) are "
+			    "not carried: adding one returns CUDA_ERROR_NOT_SUPPORTED; launch a "
+			    "graph for each part",
+			    type);
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -491,7 +490,8 @@ CUresult hook_cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
 		return hook_cuGraphExecEventNodeSetEvent(exec, node, params->type,
 							 params->eventRecord.event);
-	case CU_GRAPH_NODE_TYPE_CONDITIONAL: return CUDA_ERROR_NOT_SUPPORTED; /* it stays as it was made */
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return CUDA_ERROR_NOT_SUPPORTED; /* it stays as it was made */
 	case CU_GRAPH_NODE_TYPE_EMPTY:
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 	case CU_GRAPH_NODE_TYPE_MEM_FREE: break;

@@ -269,8 +269,8 @@ static void if_with(const char *step, unsigned initial)
 {
 	CUgraph g = graph(), body;
 	CUgraphNode first = mark_in(g, NULL, 1);
-	CUgraphNode node = choice(g, first, handle_in(g, initial, 1), CU_GRAPH_COND_TYPE_IF, 1,
-				  &body);
+	CUgraphNode node =
+		choice(g, first, handle_in(g, initial, 1), CU_GRAPH_COND_TYPE_IF, 1, &body);
 	CUgraphExec x;
 
 	mark_in(body, mark_in(body, NULL, 2), 3);
@@ -293,7 +293,8 @@ static void else_with(const char *step, uint32_t value)
 {
 	CUgraph g = graph(), bodies[2];
 	CUgraphConditionalHandle h = handle_in(g, 0, 0);
-	CUgraphNode node = choice(g, set_in(g, NULL, h, value), h, CU_GRAPH_COND_TYPE_IF, 2, bodies);
+	CUgraphNode node =
+		choice(g, set_in(g, NULL, h, value), h, CU_GRAPH_COND_TYPE_IF, 2, bodies);
 
 	mark_in(bodies[0], NULL, 1);
 	mark_in(bodies[1], NULL, 2);
@@ -448,8 +449,8 @@ static void case_captured(void)
 
 	choice(g, NULL, h, CU_GRAPH_COND_TYPE_IF, 1, &body);
 	must(cu.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
-	say("begin", cu.cuStreamBeginCaptureToGraph(s, body, NULL, NULL, 0,
-						    CU_STREAM_CAPTURE_MODE_RELAXED));
+	say("begin",
+	    cu.cuStreamBeginCaptureToGraph(s, body, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
 	say("launch", cu.cuLaunchKernel(mark, 1, 1, 1, 1, 1, 1, 0, s, params, NULL));
 	say("end", cu.cuStreamEndCapture(s, &got));
 	say("same", got == body);
@@ -506,6 +507,8 @@ static void case_update(void)
 	say("result", (long)info.result);
 	put(0, 2);
 	run("after", x);
+	put(0, 1);
+	run("once-more", x);
 	choice(other, NULL, handle_in(other, 1, 1), CU_GRAPH_COND_TYPE_IF, 1, &body);
 	down_in(body, mark_in(body, NULL, 3), handle_in(other, 1, 1), 0);
 	say("other-type", cu.cuGraphExecUpdate_v2(x, other, &info));
@@ -524,18 +527,60 @@ static void case_limits(void)
 	say("second", cu.cuGraphInstantiateWithFlags(&y, g, 0));
 }
 
+/* ---- what only the library says ---- */
+
+/* NVIDIA's driver follows it. */
+static void case_refused(void)
+{
+	static const uint64_t wrong[] = {0, 8, 0x123456789abc, UINT64_MAX};
+	CUgraph g = graph(), bodies[1];
+	CUgraphConditionalHandle h = handle_in(g, 1, 1);
+	CUgraphNode node;
+
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		const struct choice c = {wrong[i], CU_GRAPH_COND_TYPE_IF, 1};
+
+		say("no-handle", try_choice(g, NULL, &c, bodies, &node));
+	}
+	say("inside",
+	    try_choice(g, NULL, &(struct choice){h + 1, CU_GRAPH_COND_TYPE_IF, 1}, bodies, &node));
+	say("next",
+	    try_choice(g, NULL, &(struct choice){h + 4, CU_GRAPH_COND_TYPE_IF, 1}, bodies, &node));
+	say("handle",
+	    try_choice(g, NULL, &(struct choice){h, CU_GRAPH_COND_TYPE_IF, 1}, bodies, &node));
+}
+
+/* Handles of graphs that are gone are given again: there is no end of them. */
+static void case_many(void)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (unsigned i = 0; i < 20000 && !result; i++) {
+		CUgraphConditionalHandle h;
+		CUgraph g = graph();
+
+		result = cu.cuGraphConditionalHandleCreate(&h, g, ctx, 0, 0);
+		must(cu.cuGraphDestroy(g));
+	}
+	say("handles", result);
+}
+
+static const struct answers_case others[] = {{"refused", case_refused}, {"many", case_many}};
+
 static const struct answers_case cases[] = {
-	{"handles", case_handles},   {"params", case_params},	  {"nodes", case_nodes},
-	{"if", case_if},	     {"else", case_else},	  {"while", case_while},
-	{"switch", case_switch},     {"nested", case_nested},	  {"defaults", case_defaults},
-	{"bodies", case_bodies},     {"order", case_order},	  {"captured", case_captured},
-	{"changed", case_changed},   {"update", case_update},	  {"limits", case_limits},
+	{"handles", case_handles}, {"params", case_params}, {"nodes", case_nodes},
+	{"if", case_if},	   {"else", case_else},	    {"while", case_while},
+	{"switch", case_switch},   {"nested", case_nested}, {"defaults", case_defaults},
+	{"bodies", case_bodies},   {"order", case_order},   {"captured", case_captured},
+	{"changed", case_changed}, {"update", case_update}, {"limits", case_limits},
 };
 
 int main(int argc, char **argv)
 {
 	static const struct answers all = {.set_up = set_up,
 					   .cases = cases,
+					   .others = others,
+					   .n_others = sizeof(others) / sizeof(others[0]),
 					   .n_cases = sizeof(cases) / sizeof(cases[0])};
 
 	return answers_main(&all, argc, argv);

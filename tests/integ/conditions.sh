@@ -16,5 +16,25 @@ conditions_answers_as_expected() {
 	all_answer_as_expected
 }
 
+conditions_refuse_what_is_no_handle() {
+	start_real_broker
+	expect_equal "$(tenant refused "$program" refused 2>"$dir/err")" "refused no-handle 1
+refused no-handle 1
+refused no-handle 1
+refused no-handle 1
+refused inside 1
+refused next 1
+refused handle 0"
+	end_broker
+}
+
+conditions_have_handles_without_end() {
+	start_real_broker
+	expect_equal "$(tenant many "$program" many 2>"$dir/err")" "many handles 0"
+	end_broker
+}
+
 run_case conditions_answers_as_expected
+run_case conditions_refuse_what_is_no_handle
+run_case conditions_have_handles_without_end
 [ "$failures" -eq 0 ]

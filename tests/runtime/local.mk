@@ -1,10 +1,10 @@
 # tests/runtime: ordinary programs of the CUDA runtime, made by nvcc and run by tests/integ/runtime.sh. Where there is no
 # nvcc they are not made, and the script skips them.
-runtime_programs = array_errors arrays callbacks calls clusters cooperative device errors graph_memory graphs launch_ex linked linked_ptx locks managed managed_linked managed_variables mipmaps \
+runtime_programs = array_errors arrays callbacks calls clusters conditions cooperative device errors graph_memory graphs launch_ex linked linked_ptx locks managed managed_linked managed_variables mipmaps \
 	occupancy overlap parts pools print processes queries rects \
 	reduce streams surfaces symbols tensors textures threads threads_pt volumes
 EXTRA_DIST += tests/runtime/check.h tests/runtime/array_errors.cu tests/runtime/arrays.cu tests/runtime/callbacks.cu tests/runtime/calls.cu \
-	tests/runtime/clusters.cu tests/runtime/cooperative.cu tests/runtime/device.cu \
+	tests/runtime/clusters.cu tests/runtime/conditions.cu tests/runtime/cooperative.cu tests/runtime/device.cu \
 	tests/runtime/errors.cu tests/runtime/graph_memory.cu tests/runtime/graphs.cu tests/runtime/launch_ex.cu tests/runtime/linked.cuh tests/runtime/linked.cu \
 	tests/runtime/linked_more.cu tests/runtime/linked_ptx.cu tests/runtime/locks.cu tests/runtime/managed.cu tests/runtime/managed_linked.cu \
 	tests/runtime/managed_linked_more.cu tests/runtime/managed_variables.cu tests/runtime/mipmaps.cu tests/runtime/occupancy.cu tests/runtime/overlap.cu \

@@ -92,6 +92,23 @@ static void test_code_says_which_blocks_its_kernels_demand(void **state)
 	cuda_code_finish(&code);
 }
 
+/* The driver's own function would take the library's handle for one of its own. */
+static void test_code_that_sets_conditions_has_a_function_for_it(void **state)
+{
+	static const char sets[] =
+		HEAD ".extern .func cudaGraphSetConditional(.param .b64 h, .param .b32 v);\n"
+		     ".visible .entry k()\n{\n\t.param .b64 a;\n\t.param .b32 b;\n"
+		     "\tcall.uni cudaGraphSetConditional, (a, b);\n\tret;\n}\n";
+	struct cuda_code code;
+	char log[64];
+
+	assert_int_equal(cuda_code_read(sets, strlen(sets), 90, false, &code, log, sizeof(log)), 0);
+	assert_null(strstr((const char *)code.bytes, "cudaGraphSetConditional"));
+	assert_int_equal(code.len, strlen((const char *)code.bytes));
+	assert_false(code.prints);
+	cuda_code_finish(&code);
+}
+
 /* The driver would follow the pointer behind a wrapper's magic number. */
 static void test_code_that_a_fatbin_hides_is_refused(void **state)
 {
@@ -261,6 +278,7 @@ int main(void)
 		cmocka_unit_test(test_open_without_a_driver_says_where_it_looked),
 		cmocka_unit_test(test_open_refuses_what_is_no_number),
 		cmocka_unit_test(test_code_says_which_blocks_its_kernels_demand),
+		cmocka_unit_test(test_code_that_sets_conditions_has_a_function_for_it),
 		cmocka_unit_test(test_code_that_a_fatbin_hides_is_refused),
 		cmocka_unit_test(test_code_without_variables_may_be_shared),
 		cmocka_unit_test(test_code_with_an_undefined_variable_is_refused),

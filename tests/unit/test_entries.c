@@ -176,7 +176,7 @@ static void test_proc_address_of_nothing_is_an_error_of_the_old_form_alone(void 
 static void test_refused_entry_is_not_supported(void **state)
 {
 	assert_int_equal(cu.cuMipmappedArrayGetMemoryRequirements(), CUDA_ERROR_NOT_SUPPORTED);
-	assert_int_equal(cu.cuGraphConditionalHandleCreate(), CUDA_ERROR_NOT_SUPPORTED);
+	assert_int_equal(cu.cuGraphBatchMemOpNodeGetParams(), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 /* The program that said_under() runs: what a caller of refused entries says. */
@@ -190,7 +190,7 @@ static int call_refused(void)
 	n += cu.cuGetProcAddress_v2("cuStreamBeginCapture", &fn, 13000, 0, NULL) != CUDA_SUCCESS;
 	n += cu.cuGetProcAddress("cuNothing", &fn, 13000, 0) != CUDA_ERROR_NOT_FOUND;
 	for (int i = 0; i < 3; i++)
-		n += cu.cuGraphConditionalHandleCreate() != CUDA_ERROR_NOT_SUPPORTED;
+		n += cu.cuGraphBatchMemOpNodeGetParams() != CUDA_ERROR_NOT_SUPPORTED;
 	n += cu.cuMipmappedArrayGetMemoryRequirements() != CUDA_ERROR_NOT_SUPPORTED;
 	n += cu.cuDeviceGetCount(&n_devices) != CUDA_ERROR_NOT_INITIALIZED;
 	n += cu.cuGetExportTable(&table, &unknown) != CUDA_ERROR_NOT_SUPPORTED;
@@ -387,8 +387,8 @@ static void test_refused_entry_is_named_once_when_called(void **state)
 	said_under(NULL, said, sizeof(said));
 	assert_string_equal(
 		said,
-		"gsbroker: cuGraphConditionalHandleCreate is not carried, it returns "
-		"CUDA_ERROR_NOT_SUPPORTED: graphs have no conditions: decide on the host "
+		"gsbroker: cuGraphBatchMemOpNodeGetParams is not carried, it returns "
+		"CUDA_ERROR_NOT_SUPPORTED: the engine orders by events, and cannot see a wait for memory "
 		"(said once; GSB_DEBUG=quiet silences this)\n"
 		"gsbroker: cuMipmappedArrayGetMemoryRequirements is not carried, it returns "
 		"CUDA_ERROR_NOT_SUPPORTED: arrays are whole: there are no sparse ones, and no "

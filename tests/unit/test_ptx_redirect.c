@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "ptx/condition.h"
 #include "ptx/managed.h"
 #include "ptx/redirect.h"
 
@@ -125,6 +126,59 @@ static void test_has_managed_sees_the_word_alone(void **state)
 				 rows[i].has);
 }
 
+/* ---- conditions of graphs ---- */
+
+#define SETS                                                                                         \
+	".extern .func cudaGraphSetConditional(.param .b64 h, .param .b32 v);\n"                     \
+	".visible .entry k(.param .u64 h)\n{\n\t.reg .b64 %h;\n\t.param .b64 a;\n\t.param .b32 b;\n" \
+	"\tld.param.u64 %h, [h];\n\tst.param.b64 [a], %h;\n\tst.param.b32 [b], 1;\n"                 \
+	"\tcall.uni cudaGraphSetConditional, (a, b);\n\tret;\n}\n"
+#define HEAD ".version 8.3\n.target sm_75\n.address_size 64\n"
+
+/* Of a text of several modules each that calls it has one of its own. */
+static void test_condition_is_set_by_a_function_of_the_text(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned n; /* definitions behind it */
+	} rows[] = {
+		{HEAD SETS, 1},
+		{HEAD SETS HEAD ".visible .entry other()\n{\n\tret;\n}\n", 1},
+		{HEAD SETS HEAD SETS, 2},
+	};
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(rows); i++) {
+		char *made = NULL;
+		const char *at;
+		unsigned n = 0;
+
+		assert_int_equal(
+			gsb_ptx_define_condition(rows[i].text, strlen(rows[i].text), &made), 0);
+		assert_non_null(made);
+		assert_null(strstr(made, "cudaGraphSetConditional"));
+		for (at = made; (at = strstr(at, "st.volatile.u32")); at++)
+			n++;
+		assert_int_equal(n, rows[i].n);
+		free(made);
+	}
+}
+
+static void test_condition_of_nobody_changes_nothing(void **state)
+{
+	static const char *const texts[] = {
+		HEAD ".visible .entry k()\n{\n\tret;\n}\n",
+		HEAD "// cudaGraphSetConditional\n.visible .entry k()\n{\n\tret;\n}\n",
+		HEAD ".func cudaGraphSetConditional(.param .b64 h, .param .b32 v)\n{\n\tret;\n}\n",
+	};
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(texts); i++) {
+		char *made = NULL;
+
+		assert_int_equal(gsb_ptx_define_condition(texts[i], strlen(texts[i]), &made), 0);
+		assert_null(made);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +191,8 @@ int main(void)
 		cmocka_unit_test(test_redirect_leaves_comments_and_strings),
 		cmocka_unit_test(test_redirect_leaves_a_text_that_declares_none),
 		cmocka_unit_test(test_has_managed_sees_the_word_alone),
+		cmocka_unit_test(test_condition_is_set_by_a_function_of_the_text),
+		cmocka_unit_test(test_condition_of_nobody_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
