@@ -567,6 +567,12 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdevice
 						? (CUmemoryPool)a->pool
 						: NULL;
 		break;
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: /* of what is mapped at reserved addresses */
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: *(uint64_t *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: *(uint64_t *)data = a->id; break;
+	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: /* the memory, not the GPU */
+		*(unsigned *)data = a->kind == GSB_ALLOC_DEVICE && !a->pool;
+		break;
 	default: return CUDA_ERROR_INVALID_VALUE;
 	}
 	return CUDA_SUCCESS;
@@ -589,6 +595,8 @@ static CUresult virtual_attribute(void *data, CUpointer_attribute attr, CUdevice
 		break;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)data = (int)place->access; break;
 	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *(uint64_t *)data = place->types; break;
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return CUDA_ERROR_INVALID_VALUE;
 	default: return pointer_attribute(data, attr, ptr, &a, ptr);
 	}
 	return CUDA_SUCCESS;

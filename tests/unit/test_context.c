@@ -1557,6 +1557,39 @@ static void test_pointer_attributes_tell_the_kinds_apart(void **state)
 					      (CUdeviceptr)&type));
 }
 
+static uint64_t attribute_of(CUdeviceptr ptr, CUpointer_attribute attr)
+{
+	uint64_t value = 0;
+
+	assert_cu(cu.cuPointerGetAttribute(&value, attr, ptr));
+	return value;
+}
+
+/* As an H200's driver tells, which came to know them with 12.8. */
+static void test_pointer_attributes_of_mappings_and_blocks(void **state)
+{
+	CUdeviceptr a, b, pooled;
+	uint64_t value;
+	void *pinned;
+
+	assert_cu(cu.cuMemAlloc_v2(&a, 64));
+	assert_cu(cu.cuMemAlloc_v2(&b, 64));
+	assert_cu(cu.cuMemAllocAsync(&pooled, 64, NULL));
+	assert_cu(cu.cuMemHostAlloc(&pinned, 64, 0));
+	assert_int_equal(attribute_of(a, CU_POINTER_ATTRIBUTE_MAPPING_SIZE), 0);
+	assert_int_equal(attribute_of(a, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR), 0);
+	assert_int_not_equal(attribute_of(a, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID),
+			     attribute_of(b, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID));
+	assert_int_equal(attribute_of(a + 8, CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE), 1);
+	assert_int_equal(attribute_of(pooled, CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE), 0);
+	assert_int_equal(
+		attribute_of((CUdeviceptr)pinned, CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE),
+		0);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID,
+					      (CUdeviceptr)&value));
+}
+
 /* ---- memory of graphs ---- */
 
 static CUdeviceptr add_graph_memory(CUgraph g, CUgraphNode *node)
@@ -1923,6 +1956,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(test_advice_of_random_ranges_is_that_of_their_pages, set_up),
 	cmocka_unit_test_setup(test_hints_on_managed_memory_are_checked, set_up),
 	cmocka_unit_test_setup(test_pointer_attributes_tell_the_kinds_apart, set_up),
+	cmocka_unit_test_setup(test_pointer_attributes_of_mappings_and_blocks, set_up),
 	cmocka_unit_test_setup(test_tool_table_knows_the_current_context, set_up),
 	cmocka_unit_test_setup(test_tool_table_tells_contexts_and_streams_apart, set_up),
 	cmocka_unit_test_setup(test_table_of_places_answers_in_each_of_its_slots, set_up),
