@@ -38,6 +38,9 @@ extern const unsigned gsb_n_entries;
  */
 int gsb_entry_find(const char *name, int version, bool per_thread, const struct gsb_entry **out);
 
+/* Whether somebody in the process has looked up cuLibraryLoadData: runtimes of CUDA 12 and later do before all else. */
+bool gsb_entry_asked_for_libraries(void);
+
 /* Why a symbol is not carried, and what there is instead: the end of a sentence. NULL: refused.def does not say. */
 const char *gsb_entry_why(const char *symbol);
 

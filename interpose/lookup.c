@@ -64,6 +64,14 @@ int gsb_entry_find(const char *name, int version, bool per_thread, const struct 
 	return 0;
 }
 
+/* NVIDIA's runtime loads code by that since CUDA 12. */
+static _Atomic bool asked_for_libraries;
+
+bool gsb_entry_asked_for_libraries(void)
+{
+	return atomic_load_explicit(&asked_for_libraries, memory_order_relaxed);
+}
+
 /* What is not there is NULL, and no error: the status says why. */
 CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint64_t flags,
 			       CUdriverProcAddressQueryResult *status)
@@ -80,6 +88,8 @@ CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint6
 			  : r == -ERANGE ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
 					 : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	*fn = r ? NULL : (void *)entry->fn;
+	if (!strcmp(name, "cuLibraryLoadData"))
+		atomic_store_explicit(&asked_for_libraries, true, memory_order_relaxed);
 	return CUDA_SUCCESS;
 }
 

@@ -9,6 +9,7 @@
  */
 #include "interpose/tables.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "interpose/entries.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/hooks/hooks.h"
 
@@ -265,6 +267,17 @@ static void say_refused(const CUuuid *id)
 		b[13], b[14], b[15]);
 }
 
+/* Before CUDA 12 a runtime loads its kernels by functions of the genuine driver's table, and in that driver nothing has a context. */
+static void say_old_runtime(void)
+{
+	static _Atomic bool said;
+
+	if (!gsb_entry_asked_for_libraries() && !atomic_exchange(&said, true))
+		gsb_log_say(
+			"a program or library here has NVIDIA's runtime of CUDA 11 or older, which is not carried: its kernels fail with error 201 (invalid device context); "
+			"build it with CUDA 12 or later (said once; GSB_DEBUG=quiet silences this)");
+}
+
 CUresult hook_cuGetExportTable(const void **table, const CUuuid *id, const void *asker)
 {
 	if (!table || !id)
@@ -273,8 +286,10 @@ CUresult hook_cuGetExportTable(const void **table, const CUuuid *id, const void 
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(tables); i++) {
 		if (memcmp(tables[i].id, id->bytes, sizeof(id->bytes)))
 			continue;
-		if (!tables[i].table)
+		if (!tables[i].table) {
+			say_old_runtime();
 			return gsb_genuine_table(table, id, asker);
+		}
 		*table = tables[i].table;
 		return CUDA_SUCCESS;
 	}

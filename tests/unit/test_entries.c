@@ -197,6 +197,23 @@ static int call_refused(void)
 	return n;
 }
 
+/* As runtimes ask for the table of their interface, before CUDA 12 and since. */
+static int call_as_runtime(bool old)
+{
+	const CUuuid interface = {{0x6b, (char)0xd5, (char)0xfb, 0x6c, 0x5b, (char)0xf4, (char)0xe7,
+				   0x4a, (char)0x89, (char)0x87, (char)0xd9, 0x39, 0x12, (char)0xfd,
+				   (char)0x9d, (char)0xf9}};
+	const void *table;
+	void *fn;
+
+	cu.cuGetProcAddress_v2("cuModuleLoadData", &fn, 11080, 0, NULL);
+	if (!old)
+		cu.cuGetProcAddress_v2("cuLibraryLoadData", &fn, 12000, 0, NULL);
+	cu.cuGetExportTable(&table, &interface);
+	cu.cuGetExportTable(&table, &interface);
+	return 0;
+}
+
 /* All that are refused. */
 static int call_all_refused(void)
 {
@@ -407,6 +424,21 @@ static void test_call_that_fails_and_table_that_is_refused_are_named_to_who_debu
 	assert_null(strstr(said, "cuGetProcAddress"));
 }
 
+static void test_runtime_that_is_too_old_is_named_once(void **state)
+{
+	static const char head[] =
+		"gsbroker: a program or library here has NVIDIA's runtime of CUDA 11 or older";
+	char said[4096];
+	const char *at;
+
+	said_by("runtime-11", NULL, said, sizeof(said));
+	at = strstr(said, head);
+	assert_non_null(at);
+	assert_null(strstr(at + 1, head));
+	said_by("runtime-12", NULL, said, sizeof(said));
+	assert_null(strstr(said, head));
+}
+
 static void test_refused_entry_is_not_named_when_quiet(void **state)
 {
 	char said[1024];
@@ -469,6 +501,13 @@ static int print_page(void)
 	return 0;
 }
 
+static int call_as_told(const char *how)
+{
+	if (!strncmp(how, "runtime", 7))
+		return call_as_runtime(!strcmp(how, "runtime-11"));
+	return strcmp(how, "all") ? call_refused() : call_all_refused();
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -484,6 +523,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_proc_address_of_nothing_is_an_error_of_the_old_form_alone),
 		cmocka_unit_test(test_refused_entry_is_not_supported),
 		cmocka_unit_test(test_refused_entry_is_named_once_when_called),
+		cmocka_unit_test(test_runtime_that_is_too_old_is_named_once),
 		cmocka_unit_test(test_refused_entry_is_not_named_when_quiet),
 		cmocka_unit_test(
 			test_call_that_fails_and_table_that_is_refused_are_named_to_who_debugs),
@@ -501,6 +541,6 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "init"))
 		return init_without_descriptors();
 	if (argc > 1)
-		return strcmp(argv[1], "all") ? call_refused() : call_all_refused();
+		return call_as_told(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
