@@ -2040,6 +2040,70 @@ static void test_few_elements_are_filled_and_none_beside_them(void **state)
 	}
 }
 
+/* What this process has of files in memory, as the emulated device's memory is. */
+static uint64_t resident_bytes(void)
+{
+	unsigned long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%*u %*u %lu", &pages), 1);
+	fclose(f);
+	return pages * 4096;
+}
+
+/* All of it but three elements at each end. */
+static void clear_inside(struct rig *rig, uint64_t a, uint64_t size, uint32_t elem)
+{
+	struct gsb_cmd cmd = {.kind = GSB_CMD_FILL,
+			      .space = rig->space,
+			      .fill = {a, size / 4, 1, 0, 0x11111111, 4}};
+
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	cmd.fill = (struct gsb_cmd_fill){a + 3 * elem, size / elem - 6, 1, 0, 0, elem};
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+}
+
+static void expect_clear_inside(uint64_t a, uint64_t size, uint32_t elem)
+{
+	const unsigned char *bytes = (const unsigned char *)(uintptr_t)a;
+
+	for (uint64_t i = 0; i < size; i += i >= 8192 && i < size - 8192 ? 509 : 1)
+		assert_int_equal(bytes[i], i < 3 * elem || i >= size - 3 * elem ? 0x11 : 0);
+}
+
+static void test_zeroes_of_many_pages_take_no_memory(void **state)
+{
+	const uint64_t size = (64ull << 20) + 4 * 4096;
+	struct rig *rig = *state;
+
+	for (uint32_t elem = 1; elem <= 4; elem *= 2) {
+		uint64_t was = resident_bytes(), a = alloc(rig, size);
+
+		clear_inside(rig, a, size, elem);
+		assert_true(resident_bytes() < was + (16 << 20));
+		expect_clear_inside(a, size, elem);
+		assert_int_equal(rig->dev->ops->mem_free(rig->space, a), 0);
+	}
+}
+
+/* Locked pages are not taken back. */
+static void test_zeroes_of_pages_that_stay_are_written(void **state)
+{
+	const uint64_t size = 65ull << 20;
+	struct rig *rig = *state;
+	uint64_t a = alloc(rig, size);
+	void *page = (void *)(uintptr_t)(a + (32 << 20));
+
+	assert_int_equal(mlock(page, 4096), 0);
+	clear_inside(rig, a, size, 4);
+	assert_int_equal(munlock(page, 4096), 0);
+	expect_clear_inside(a, size, 4);
+	assert_int_equal(rig->dev->ops->mem_free(rig->space, a), 0);
+}
+
 static void test_copy_of_memory_that_is_not_allocated_fails_alone(void **state)
 {
 	struct rig *rig = *state;
@@ -4716,6 +4780,8 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU_AND_LANES(test_fill_writes_each_element_size),
 	ON_EMU_AND_LANES(test_few_bytes_are_set_and_none_beside_them),
 	ON_EMU_AND_LANES(test_few_elements_are_filled_and_none_beside_them),
+	ON_EMU(test_zeroes_of_many_pages_take_no_memory),
+	ON_EMU(test_zeroes_of_pages_that_stay_are_written),
 	ON_EMU_AND_LANES(test_copy_of_memory_that_is_not_allocated_fails_alone),
 	ON_EMU_AND_LANES(test_launch_runs_every_thread_of_every_block),
 	ON_EMU_AND_LANES(test_queue_keeps_order),

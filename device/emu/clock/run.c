@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "base/checked.h"
 #include "base/compiler.h"
 #include "device/emu/clock/launch.h"
 #include "device/emu/clock/report.h"
@@ -15,6 +17,9 @@
 /* Warp instructions: a millisecond or so. Long enough that a change of block does not count, short
  * enough that a dead tenant's kernel is gone soon. */
 #define QUANTUM 200000
+
+#define PAGE_BYTES  4096ull
+#define CLEAR_BYTES (64ull << 20) /* below, a page that is had anew costs more than its zeroes */
 
 bool emu_run_copy(struct emu_job *job, GSB_UNUSED struct gsb_emu_combiner *combiner)
 {
@@ -27,19 +32,42 @@ bool emu_run_copy(struct emu_job *job, GSB_UNUSED struct gsb_emu_combiner *combi
 }
 
 /* An element is written as one, so that a kernel that looks sees none half filled. */
-static void fill_row(uint64_t dst, const struct gsb_cmd_fill *fill)
+static void fill_elements(uint64_t dst, uint64_t n, const struct gsb_cmd_fill *fill)
 {
 	uint32_t *p4 = (uint32_t *)(uintptr_t)dst;
 	uint16_t *p2 = (uint16_t *)(uintptr_t)dst;
 
 	if (fill->elem_bytes == 1)
-		memset((void *)(uintptr_t)dst, (int)fill->value, fill->width);
+		memset((void *)(uintptr_t)dst, (int)fill->value, n);
 	else if (fill->elem_bytes == 2)
-		for (uint64_t i = 0; i < fill->width; i++)
+		for (uint64_t i = 0; i < n; i++)
 			p2[i] = (uint16_t)fill->value;
 	else
-		for (uint64_t i = 0; i < fill->width; i++)
+		for (uint64_t i = 0; i < n; i++)
 			p4[i] = fill->value;
+}
+
+/*
+ * Programs clear pools of many gigabytes, and use little of them: this machine need not have them. The
+ * system takes whole pages back, and gives zeroes for them; false where it does not, as of memory that is
+ * not of a file.
+ */
+static bool clear_pages(uint64_t from, uint64_t to)
+{
+	return !madvise((void *)(uintptr_t)from, to - from, MADV_REMOVE);
+}
+
+static void fill_row(uint64_t dst, const struct gsb_cmd_fill *fill)
+{
+	uint64_t end = dst + fill->width * fill->elem_bytes;
+	uint64_t from = gsb_round_up(dst, PAGE_BYTES), to = end / PAGE_BYTES * PAGE_BYTES;
+
+	if (fill->value || end - dst < CLEAR_BYTES || !clear_pages(from, to)) {
+		fill_elements(dst, fill->width, fill);
+		return;
+	}
+	fill_elements(dst, (from - dst) / fill->elem_bytes, fill);
+	fill_elements(to, (end - to) / fill->elem_bytes, fill);
 }
 
 bool emu_run_fill(struct emu_job *job, GSB_UNUSED struct gsb_emu_combiner *combiner)
