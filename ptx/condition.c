@@ -18,18 +18,6 @@ static const char definition[] =
 	"\tld.param.u32 %value, [cudaGraphSetConditiona$1];\n"
 	"\tst.volatile.u32 [%word], %value;\n\tret;\n}\n";
 
-static unsigned count_modules(const char *text, size_t len)
-{
-	unsigned n = 0;
-
-	for (const char *next = text; next; n++) {
-		len -= (size_t)(next - text);
-		text = next;
-		next = gsb_ptx_next_unit(text, len);
-	}
-	return n;
-}
-
 /* Whether it calls the function, which stands behind it then. */
 static bool add_module(char **end, const char *text, size_t len)
 {
@@ -51,7 +39,7 @@ int gsb_ptx_define_condition(const char *text, size_t len, char **out)
 	len = strnlen(text, len);
 	if (!memmem(text, len, builtin, strlen(builtin)) || gsb_ptx_defines(text, len, builtin))
 		return 0;
-	copy = end = malloc(len + count_modules(text, len) * sizeof(definition) + 1);
+	copy = end = malloc(len + gsb_ptx_count_units(text, len) * sizeof(definition) + 1);
 	if (!copy)
 		return -ENOMEM;
 	for (const char *next; text; text = next) {

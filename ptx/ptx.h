@@ -355,6 +355,8 @@ struct gsb_ptx_error {
 
 /* Where another module begins in linked text (texts.h), from its .version on; NULL: there is one only. */
 const char *gsb_ptx_next_unit(const char *text, size_t len);
+/* How many there are, this one included. */
+unsigned gsb_ptx_count_units(const char *text, size_t len);
 
 /**
  * gsb_ptx_parse() - make a module of PTX text

@@ -29,6 +29,18 @@ const char *gsb_ptx_next_unit(const char *text, size_t len)
 	return n < 2 ? NULL : t.at;
 }
 
+unsigned gsb_ptx_count_units(const char *text, size_t len)
+{
+	unsigned n = 0;
+
+	for (const char *next = text; next; n++) {
+		len -= (size_t)(next - text);
+		text = next;
+		next = gsb_ptx_next_unit(text, len);
+	}
+	return n;
+}
+
 static uint8_t linkage_of(const struct gsb_ptx_name *e)
 {
 	if (e->kind == GSB_PTX_NAME_VAR)

@@ -88,18 +88,6 @@ static void add_module(char **end, const char *text, size_t len, bool *prints)
 	*prints = true;
 }
 
-static unsigned count_modules(const char *text, size_t len)
-{
-	unsigned n = 0;
-
-	for (const char *next = text; next; n++) {
-		len -= (size_t)(next - text);
-		text = next;
-		next = gsb_ptx_next_unit(text, len);
-	}
-	return n;
-}
-
 int cuda_print_redirect(const char *text, size_t len, char **out)
 {
 	const size_t ours_bytes =
@@ -110,7 +98,7 @@ int cuda_print_redirect(const char *text, size_t len, char **out)
 	len = strnlen(text, len);
 	if (!memmem(text, len, builtin, strlen(builtin)) || gsb_ptx_defines(text, len, builtin))
 		return 0;
-	copy = end = malloc(len + count_modules(text, len) * ours_bytes + 1);
+	copy = end = malloc(len + gsb_ptx_count_units(text, len) * ours_bytes + 1);
 	if (!copy)
 		return -ENOMEM;
 	for (const char *next; text; text = next) {
