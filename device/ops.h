@@ -217,7 +217,8 @@ struct gsb_device_ops {
 			      bool is_surface, uint64_t *handle);
 	int (*texture_destroy)(struct gsb_space *space, uint64_t handle, bool is_surface);
 	/* Any thread: make host_pin of this memory, which is mapped and which nothing else is to be done with until then, quick. Who
-	 * calls it pins it in the end, be it to unpin it at once. NULL = it is quick. */
+	 * calls it pins it in the end, be it to unpin it at once. So of a mapping of backing_of_host: what is to be quick is backing_access, and it may
+	 * be unmapped instead. NULL = it is quick. */
 	void (*host_prepare)(struct gsb_device *dev, uint64_t addr, uint64_t size);
 	int (*host_pin)(struct gsb_space *space, uint64_t addr,
 			uint64_t size); /* within the host window; later */
@@ -231,6 +232,14 @@ struct gsb_device_ops {
 	/* Fresh, it reads as zero. -ENOMEM. -ENOTSUP: there are no addresses for it. Later. */
 	int (*backing_create)(struct gsb_device *dev, uint64_t owner, uint64_t size,
 			      struct gsb_backing **out);
+	/*
+	 * The same of memory of the host that its owner sees, too: @size bytes of the file from @at on, both of whole units. What is there stays
+	 * there, the device does not count it, and it is of its owner alone: neither opened nor exported. backing_map lets the engine's processor have it,
+	 * and backing_access the device; where it may only be read a real GPU may write all the same. The descriptor stays the caller's. -EINVAL: no
+	 * units. -ENOMEM. -ENOTSUP: there are no addresses for it. Later. NULL: there is no such thing.
+	 */
+	int (*backing_of_host)(struct gsb_device *dev, uint64_t owner, int fd, uint64_t at,
+			       uint64_t size, struct gsb_backing **out);
 	void (*backing_destroy)(
 		struct gsb_backing *b); /* mapped nowhere; who has opened it has it still */
 	/* All of it from addr on, where nothing is mapped; in other mappings elsewhere there are the same bytes. Nobody may touch it there

@@ -6,22 +6,29 @@
  *
  * The driver gives memory as somebody has left it, in this process maybe another tenant. It is zeroed when a mapping is first given
  * access, or before another process has it.
+ *
+ * A backing of the host is none of the driver's: a part of a file, mapped there by the kernel and registered (host.c).
  */
 #include "device/cuda/backing.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "device/cuda/host.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/pages.h"
 #include "device/cuda/send.h"
 
 struct gsb_backing {
 	struct cuda_device *dev;
-	struct cuda_pages *pages;
+	struct cuda_pages *pages; /* NULL: of the host */
 	uint64_t size;
+	int fd; /* of the host: the file, and where in it */
+	uint64_t at;
 };
 
 static CUmemLocation location(const struct cuda_device *dev)
@@ -71,7 +78,7 @@ static int wrap(struct cuda_pages *pages, struct gsb_backing **out)
 		cuda_pages_put(pages);
 		return -ENOMEM;
 	}
-	*b = (struct gsb_backing){.dev = pages->dev, .pages = pages, .size = pages->size};
+	*b = (struct gsb_backing){.dev = pages->dev, .pages = pages, .size = pages->size, .fd = -1};
 	*out = b;
 	return 0;
 }
@@ -110,9 +117,44 @@ int cuda_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
 	return wrap(pages, out);
 }
 
+static bool is_of_host(const struct gsb_backing *b)
+{
+	return !b->pages;
+}
+
+int cuda_backing_of_host(struct gsb_device *base, uint64_t owner, int fd, uint64_t at,
+			 uint64_t size, struct gsb_backing **out)
+{
+	struct cuda_device *dev = to_cuda(base);
+	struct gsb_backing *b;
+	int err, copy;
+
+	if (!size || (at | size) % GSB_BACKING_UNIT)
+		return -EINVAL;
+	err = reserve(dev);
+	if (err)
+		return err;
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	b = copy < 0 ? NULL : malloc(sizeof(*b));
+	if (!b) {
+		if (copy >= 0)
+			close(copy);
+		return -ENOMEM;
+	}
+	*b = (struct gsb_backing){.dev = dev, .size = size, .fd = copy, .at = at};
+	dev->n_host_backings++;
+	*out = b;
+	return 0;
+}
+
 void cuda_backing_destroy(struct gsb_backing *b)
 {
-	cuda_pages_put(b->pages);
+	if (is_of_host(b)) {
+		close(b->fd);
+		b->dev->n_host_backings--;
+	} else {
+		cuda_pages_put(b->pages);
+	}
 	free(b);
 }
 
@@ -121,7 +163,6 @@ void cuda_backing_destroy(struct gsb_backing *b)
 int cuda_backing_map(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	struct cuda_device *dev = b->dev;
-
 	int err;
 
 	if (addr % GSB_BACKING_UNIT ||
@@ -130,6 +171,9 @@ int cuda_backing_map(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 	err = reserve(dev);
 	if (err)
 		return err;
+	cuda_host_await_gone(dev, addr, b->size);
+	if (is_of_host(b))
+		return cuda_host_map(dev, b->fd, b->at, addr, b->size);
 	return cuda_note(dev, dev->cu.cuMemMap(addr, b->size, 0, b->pages->handle, 0)) ? -ENOMEM
 										       : 0;
 }
@@ -169,12 +213,22 @@ static void let_zero(const struct gsb_backing *b)
 		cuda_finish_zeroing(b->dev);
 }
 
+static int host_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access)
+{
+	if (access != CU_MEM_ACCESS_FLAGS_PROT_NONE)
+		return cuda_host_expose(b->dev, addr, b->size);
+	cuda_host_hide(b->dev, addr);
+	return 0;
+}
+
 /* Whoever works with it in a space of that owner waits for the zeroing. */
 int cuda_backing_access(struct gsb_backing *b, uint64_t owner, uint64_t addr,
 			CUmemAccess_flags access)
 {
 	int err = 0;
 
+	if (is_of_host(b))
+		return host_access(b, addr, access);
 	if (access != CU_MEM_ACCESS_FLAGS_PROT_NONE && !b->pages->zeroed)
 		err = zero(b, addr);
 	if (err)
@@ -188,6 +242,10 @@ int cuda_backing_access(struct gsb_backing *b, uint64_t owner, uint64_t addr,
 
 void cuda_backing_unmap(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
+	if (is_of_host(b)) {
+		cuda_host_unmap(b->dev, addr, b->size);
+		return;
+	}
 	let_zero(b);
 	cuda_note(b->dev, b->dev->cu.cuMemUnmap(addr, b->size));
 }

@@ -8,6 +8,8 @@
 
 int cuda_backing_create(struct gsb_device *dev, uint64_t owner, uint64_t size,
 			struct gsb_backing **out);
+int cuda_backing_of_host(struct gsb_device *dev, uint64_t owner, int fd, uint64_t at, uint64_t size,
+			 struct gsb_backing **out);
 void cuda_backing_destroy(struct gsb_backing *b);
 int cuda_backing_map(struct gsb_backing *b, uint64_t owner, uint64_t addr);
 int cuda_backing_access(struct gsb_backing *b, uint64_t owner, uint64_t addr,

@@ -329,6 +329,7 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.mem_share = cuda_mem_share,
 	.mem_open = cuda_mem_open,
 	.backing_create = cuda_backing_create,
+	.backing_of_host = cuda_backing_of_host,
 	.backing_destroy = cuda_backing_destroy,
 	.backing_map = cuda_backing_map,
 	.backing_access = cuda_backing_access,

@@ -39,12 +39,14 @@ struct cuda_print;
 struct cuda_shared;
 struct cuda_texture;
 
-/* Part of a host window that the driver knows, and how many spaces have pinned it; 0: it is only prepared. */
+/* Part of a host window that the driver knows, and how many spaces have pinned it; 0: it is only prepared. Or a backing of the host where it is
+ * mapped, which counts as one. */
 struct cuda_pin {
 	struct cuda_job unregister;
 	struct cuda_device *dev;
 	uint64_t addr, size;
 	unsigned n_spaces;
+	bool leaves_hole;      /* going: what is mapped there goes with it */
 	struct cuda_pin *next; /* of those that go */
 	UT_hash_handle hh;
 };
@@ -88,6 +90,7 @@ struct cuda_device {
 	CUdeviceptr zeros;		     /* for arrays; 0: not there yet */
 	uint64_t virtual_base, virtual_size; /* where backings are mapped; size 0: nowhere */
 	bool has_area;			     /* it is reserved */
+	unsigned n_host_backings;
 	struct gsb_space *spaces;
 
 	/* ---- host memory ---- */

@@ -11,6 +11,10 @@
  * Shared buffers are registered by a helper, since that takes half a millisecond per MiB the first time: until then copies
  * from and to them go the slow way. Pinning has to be done when it returns. Unregistering, 14 ms a GiB, is the helper's, too;
  * who pins the same addresses again meanwhile waits for it.
+ *
+ * A backing of the host is a part of a file in the area of backings (backing.c), mapped over addresses that the driver has reserved, and pinned
+ * as long as the GPU may reach it: it finds such memory at the address where it is registered. Before the driver has anything mapped there again it is
+ * unregistered, and nothing is there (seen on an H200, driver 580.159.04).
  */
 #include "device/cuda/host.h"
 
@@ -140,31 +144,29 @@ static struct cuda_pin *find_pin(struct cuda_device *dev, uint64_t addr)
 	return pin;
 }
 
-static bool overlap(const struct cuda_pin *a, const struct cuda_pin *b)
+/* Under pin_lock: one that goes and has some of these addresses. */
+static struct cuda_pin *find_going(struct cuda_device *dev, uint64_t addr, uint64_t size)
 {
-	return a->addr < b->addr + b->size && b->addr < a->addr + a->size;
+	struct cuda_pin *pin;
+
+	LL_FOREACH (dev->going_pins, pin)
+		if (pin->addr < addr + size && addr < pin->addr + pin->size)
+			break;
+	return pin;
 }
 
-/* Under pin_lock: until the driver has forgotten what was there before. */
-static void wait_until_free(struct cuda_device *dev, const struct cuda_pin *pin)
+/* Until the driver has forgotten what was there before. */
+void cuda_host_await_gone(struct cuda_device *dev, uint64_t addr, uint64_t size)
 {
-	struct cuda_pin *old;
-
-	do {
-		LL_FOREACH (dev->going_pins, old) {
-			if (overlap(old, pin))
-				break;
-		}
-		if (old)
-			pthread_cond_wait(&dev->pin_gone, &dev->pin_lock);
-	} while (old);
+	pthread_mutex_lock(&dev->pin_lock);
+	while (find_going(dev, addr, size))
+		pthread_cond_wait(&dev->pin_gone, &dev->pin_lock);
+	pthread_mutex_unlock(&dev->pin_lock);
 }
 
 static CUresult register_pin(struct cuda_device *dev, const struct cuda_pin *pin)
 {
-	pthread_mutex_lock(&dev->pin_lock);
-	wait_until_free(dev, pin);
-	pthread_mutex_unlock(&dev->pin_lock);
+	cuda_host_await_gone(dev, pin->addr, pin->size);
 	touch(pin->addr, pin->size);
 	cuda_host_enter(dev);
 	return cuda_note(dev, dev->cu.cuMemHostRegister_v2(to_pointer(pin->addr), pin->size,
@@ -194,6 +196,14 @@ static struct cuda_pin *make_pin(struct cuda_device *dev, uint64_t addr, uint64_
 	return pin;
 }
 
+/* Reserved addresses as they were before anything was mapped there. */
+static void leave_hole(uint64_t addr, uint64_t size)
+{
+	if (mmap(to_pointer(addr), size, PROT_NONE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		gsb_log(GSB_LOG_ERROR, "cuda", "%#llx stays mapped: %m", (unsigned long long)addr);
+}
+
 static void run_unregister(struct cuda_job *job)
 {
 	struct cuda_pin *pin = gsb_container_of(job, struct cuda_pin, unregister);
@@ -202,6 +212,8 @@ static void run_unregister(struct cuda_job *job)
 	cuda_host_enter(dev);
 	cuda_note(dev, dev->cu.cuMemHostUnregister(to_pointer(pin->addr)));
 	pthread_mutex_lock(&dev->pin_lock);
+	if (pin->leaves_hole)
+		leave_hole(pin->addr, pin->size);
 	LL_DELETE(dev->going_pins, pin);
 	pthread_cond_broadcast(&dev->pin_gone);
 	pthread_mutex_unlock(&dev->pin_lock);
@@ -292,6 +304,53 @@ void cuda_host_unpin_all(struct gsb_space *space)
 {
 	while (space->host.n_items)
 		cuda_host_unpin(space, space->host.items[0].start, space->host.items[0].size);
+}
+
+/* ---- backings of the host, where they are mapped ---- */
+
+int cuda_host_map(struct cuda_device *dev, int fd, uint64_t at, uint64_t addr, uint64_t size)
+{
+	void *p = mmap(to_pointer(addr), size, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, (off_t)at);
+
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	madvise(p, size, MADV_DONTDUMP);
+	return 0;
+}
+
+int cuda_host_expose(struct cuda_device *dev, uint64_t addr, uint64_t size)
+{
+	const struct cuda_pin *pin = find_pin(dev, addr);
+
+	return pin && pin->n_spaces ? 0 : add_pin(dev, addr, size);
+}
+
+void cuda_host_hide(struct cuda_device *dev, uint64_t addr)
+{
+	struct cuda_pin *pin = find_pin(dev, addr);
+
+	if (pin)
+		destroy_pin(dev, pin);
+}
+
+/* The driver is told first, and the addresses are nobody's until it has been. */
+void cuda_host_unmap(struct cuda_device *dev, uint64_t addr, uint64_t size)
+{
+	struct cuda_pin *pin = find_pin(dev, addr);
+
+	if (pin) {
+		pin->leaves_hole = true;
+		destroy_pin(dev, pin);
+		return;
+	}
+	pthread_mutex_lock(&dev->pin_lock);
+	pin = find_going(dev, addr, size);
+	if (pin)
+		pin->leaves_hole = true;
+	else
+		leave_hole(addr, size);
+	pthread_mutex_unlock(&dev->pin_lock);
 }
 
 /* ---- shared buffers ---- */

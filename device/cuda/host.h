@@ -18,6 +18,14 @@ void cuda_host_prepare(struct gsb_device *dev, uint64_t addr, uint64_t size);
 int cuda_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size);
 int cuda_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size);
 void cuda_host_unpin_all(struct gsb_space *space);
+/* A part of a file for this process, in place of reserved addresses, and that the GPU may reach it, or no longer; at last the addresses are as
+ * before, be it a little later. -ENOMEM. */
+int cuda_host_map(struct cuda_device *dev, int fd, uint64_t at, uint64_t addr, uint64_t size);
+int cuda_host_expose(struct cuda_device *dev, uint64_t addr, uint64_t size);
+void cuda_host_hide(struct cuda_device *dev, uint64_t addr);
+void cuda_host_unmap(struct cuda_device *dev, uint64_t addr, uint64_t size);
+/* Until what was mapped so among these addresses has gone. */
+void cuda_host_await_gone(struct cuda_device *dev, uint64_t addr, uint64_t size);
 void cuda_host_finish(struct cuda_device *dev); /* no space is left; what was only prepared goes */
 void cuda_buffer_share(struct gsb_device *dev, void *addr, uint64_t size, int fd);
 void cuda_buffer_unshare(struct gsb_device *dev, void *addr, uint64_t size);

@@ -543,6 +543,35 @@ static bool is_any_global(struct gsb_space *space, uint64_t addr, uint64_t bytes
 	return false;
 }
 
+static bool is_known(const struct cuda_device *dev, uint64_t addr)
+{
+	return gsb_ranges_find(&dev->known, addr);
+}
+
+/* To the next place where what is pinned begins or ends, if that is before the end. */
+uint64_t cuda_piece(const struct cuda_device *dev, uint64_t addr, uint64_t bytes)
+{
+	const struct gsb_ranges *r = &dev->known;
+	size_t lo = 0, hi = r->n_items;
+	uint64_t most;
+
+	if (!dev->n_host_backings || addr - dev->virtual_base >= dev->virtual_size)
+		return bytes;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (r->items[mid].start + r->items[mid].size > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	if (lo == r->n_items)
+		return bytes;
+	most = r->items[lo].start > addr ? r->items[lo].start - addr
+					 : r->items[lo].start + r->items[lo].size - addr;
+	return bytes < most ? bytes : most;
+}
+
 enum cuda_place cuda_place_of(struct gsb_space *space, uint64_t addr, uint64_t bytes)
 {
 	struct gsb_space *at = cuda_space_at(space, addr);
@@ -550,8 +579,10 @@ enum cuda_place cuda_place_of(struct gsb_space *space, uint64_t addr, uint64_t b
 
 	if (addr - at->base < at->size && cuda_array_find(at, addr, bytes))
 		return CUDA_PLACE_ARRAY;
-	if (addr - space->dev->virtual_base < space->dev->virtual_size)
-		return CUDA_PLACE_DEVICE; /* what is mapped there the engine knows */
+	if (addr - space->dev->virtual_base < space->dev->virtual_size) /* the engine knows what */
+		return space->dev->n_host_backings && is_known(space->dev, addr)
+			       ? CUDA_PLACE_HOST
+			       : CUDA_PLACE_DEVICE;
 	if (addr - at->base < at->size)
 		return is_allocated(at, addr, bytes) ? CUDA_PLACE_DEVICE : CUDA_PLACE_NOWHERE;
 	if (space->dev->n_unknown)

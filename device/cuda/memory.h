@@ -53,4 +53,7 @@ struct gsb_space *cuda_space_at(struct gsb_space *space, uint64_t addr);
 /* Where these bytes lie: in this space or another one of its owner. */
 enum cuda_place cuda_place_of(struct gsb_space *space, uint64_t addr, uint64_t bytes);
 
+/* How many of these bytes the driver takes for memory of one kind, registered at once or not: no call of it takes more. O(log n). */
+uint64_t cuda_piece(const struct cuda_device *dev, uint64_t addr, uint64_t bytes);
+
 #endif

@@ -62,24 +62,45 @@ static CUresult copy_rows(struct cuda_device *dev, CUstream stream, const struct
 	return dev->cu.cuMemcpy2DAsync_v2(&copy, stream);
 }
 
-/* Rows further apart than the driver can: there is not memory for many of them. */
+/* A program that grows its memory of the host maps one piece behind the other, and to the driver each is a registration of its own. */
+static CUresult copy_row(struct cuda_device *dev, CUstream stream, uint64_t dst, uint64_t src,
+			 uint64_t bytes)
+{
+	CUresult result = CUDA_SUCCESS;
+	uint64_t n;
+
+	for (; !result && bytes; bytes -= n, dst += n, src += n) {
+		n = cuda_piece(dev, src, cuda_piece(dev, dst, bytes));
+		result = dev->cu.cuMemcpyAsync(dst, src, n, stream);
+	}
+	return result;
+}
+
+/* Rows further apart than the driver can, of which there is not memory for many; or over several pieces. */
 static CUresult copy_each_row(struct cuda_device *dev, CUstream stream,
 			      const struct gsb_cmd_copy *c)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	for (uint64_t i = 0; !result && i < c->height; i++)
-		result = dev->cu.cuMemcpyAsync(c->dst + i * c->dst_pitch, c->src + i * c->src_pitch,
-					       c->width, stream);
+		result = copy_row(dev, stream, c->dst + i * c->dst_pitch, c->src + i * c->src_pitch,
+				  c->width);
 	return result;
+}
+
+static bool is_one_piece(const struct cuda_device *dev, uint64_t addr, uint64_t bytes)
+{
+	return cuda_piece(dev, addr, bytes) == bytes;
 }
 
 static CUresult copy(struct cuda_device *dev, CUstream stream, const struct gsb_cmd_copy *c,
 		     enum cuda_place dst, enum cuda_place src)
 {
 	if (c->height == 1)
-		return dev->cu.cuMemcpyAsync(c->dst, c->src, c->width, stream);
-	if (c->dst_pitch > PITCH_MAX || c->src_pitch > PITCH_MAX)
+		return copy_row(dev, stream, c->dst, c->src, c->width);
+	if (c->dst_pitch > PITCH_MAX || c->src_pitch > PITCH_MAX ||
+	    !is_one_piece(dev, c->dst, extent(c->width, c->height, c->dst_pitch)) ||
+	    !is_one_piece(dev, c->src, extent(c->width, c->height, c->src_pitch)))
 		return copy_each_row(dev, stream, c);
 	return copy_rows(dev, stream, c, memory_type(dst), memory_type(src));
 }
@@ -180,6 +201,38 @@ static CUresult fill_rows(const struct cuda_driver *cu, CUstream stream,
 	}
 }
 
+/* Pieces are whole units, and an element is in one. */
+static CUresult fill_pieces(struct cuda_device *dev, CUstream stream, struct gsb_cmd_fill f)
+{
+	uint64_t left = f.width * f.elem_bytes, n;
+	CUresult result = CUDA_SUCCESS;
+
+	for (; !result && left; left -= n, f.dst += n) {
+		n = cuda_piece(dev, f.dst, left);
+		f.width = n / f.elem_bytes;
+		result = fill_line(&dev->cu, stream, &f);
+	}
+	return result;
+}
+
+static CUresult fill_each_row(struct cuda_device *dev, CUstream stream, struct gsb_cmd_fill f)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (; !result && f.height; f.height--, f.dst += f.pitch)
+		result = fill_pieces(dev, stream, f);
+	return result;
+}
+
+static CUresult fill(struct cuda_device *dev, CUstream stream, const struct gsb_cmd_fill *f)
+{
+	if (f->height == 1)
+		return fill_pieces(dev, stream, *f);
+	if (!is_one_piece(dev, f->dst, extent(f->width * f->elem_bytes, f->height, f->pitch)))
+		return fill_each_row(dev, stream, *f);
+	return fill_rows(&dev->cu, stream, f);
+}
+
 static int send_fill(struct cuda_device *dev, CUstream stream, const struct gsb_cmd *cmd)
 {
 	const struct gsb_cmd_fill *f = &cmd->fill;
@@ -193,8 +246,7 @@ static int send_fill(struct cuda_device *dev, CUstream stream, const struct gsb_
 			      extent(f->width * f->elem_bytes, f->height, f->pitch));
 	if (place == CUDA_PLACE_NOWHERE || place == CUDA_PLACE_ARRAY)
 		return -EFAULT;
-	return cuda_refusal(dev, f->height == 1 ? fill_line(&dev->cu, stream, f)
-						: fill_rows(&dev->cu, stream, f));
+	return cuda_refusal(dev, fill(dev, stream, f));
 }
 
 /* ---- one word ---- */

@@ -286,6 +286,7 @@ const struct gsb_device_ops gsb_emu_ops = {
 	.mem_share = emu_mem_share,
 	.mem_open = emu_mem_open,
 	.backing_create = emu_backing_create,
+	.backing_of_host = emu_backing_of_host,
 	.backing_destroy = emu_backing_destroy,
 	.backing_map = emu_backing_map,
 	.backing_access = emu_backing_access,

@@ -100,6 +100,18 @@ int emu_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
 	return emu_backing_make(&to_emu(base)->vram, size, out);
 }
 
+/* As what is another process's: a part of a file that somebody else counts, which its own engine does not give up. */
+int emu_backing_of_host(struct gsb_device *base, uint64_t owner, int fd, uint64_t at, uint64_t size,
+			struct gsb_backing **out)
+{
+	struct emu_vram *vram = &to_emu(base)->vram;
+
+	if (!vram->backings.area.size)
+		return -ENOTSUP;
+	return (at | size) % GSB_BACKING_UNIT ? -EINVAL
+					      : emu_backing_adopt(vram, fd, at, size, out);
+}
+
 void emu_backing_unmap(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	struct emu_heap *heap;

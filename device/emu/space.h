@@ -19,6 +19,8 @@ int emu_mem_share(struct gsb_space *space, uint64_t addr, struct gsb_backing **o
 int emu_mem_open(struct gsb_space *space, struct gsb_backing *b, uint64_t *addr);
 int emu_backing_create(struct gsb_device *dev, uint64_t owner, uint64_t size,
 		       struct gsb_backing **out);
+int emu_backing_of_host(struct gsb_device *dev, uint64_t owner, int fd, uint64_t at, uint64_t size,
+			struct gsb_backing **out);
 void emu_backing_unmap(struct gsb_backing *b, uint64_t owner, uint64_t addr);
 int emu_backing_import(struct gsb_device *dev, int fd, uint64_t at, uint64_t size,
 		       struct gsb_backing **out);

@@ -319,6 +319,14 @@ static int do_backing_create(struct lane_server *s, struct lane_msg *m, int fd)
 	return err ? err : add_backing(s, b, &m->n[0]);
 }
 
+static int do_backing_of_host(struct lane_server *s, struct lane_msg *m, int fd)
+{
+	struct gsb_backing *b;
+	int err = s->ops->backing_of_host(s->dev, m->n[0], fd, m->n[1], m->n[2], &b);
+
+	return err ? err : add_backing(s, b, &m->n[0]);
+}
+
 static int do_backing_destroy(struct lane_server *s, struct lane_msg *m, int fd)
 {
 	struct gsb_backing *b = backing_of(s, m->n[0]);

@@ -401,24 +401,39 @@ static int ask_lane_of(struct lanes_device *dev, uint64_t owner, struct lane_cal
 	return err;
 }
 
-static int lanes_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
-				struct gsb_backing **out)
+static int make_backing(struct lanes_device *dev, uint64_t owner, struct lane_call *call,
+			uint64_t size, struct gsb_backing **out)
 {
-	struct lane_call call = {.op = LANE_backing_create, .n = {owner, size}};
-	struct lanes_device *dev = to_lanes(base);
 	struct gsb_backing *b = calloc(1, sizeof(*b));
-	int err = b ? ask_lane_of(dev, owner, &call, &b->lane) : -ENOMEM;
+	int err = b ? ask_lane_of(dev, owner, call, &b->lane) : -ENOMEM;
 
 	if (err) {
 		free(b);
 		return err;
 	}
 	b->owner = owner;
-	b->handle = call.n[0];
+	b->handle = call->n[0];
 	b->size = size;
 	b->number = ++dev->n_backings;
 	*out = b;
 	return 0;
+}
+
+static int lanes_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
+				struct gsb_backing **out)
+{
+	struct lane_call call = {.op = LANE_backing_create, .n = {owner, size}};
+
+	return make_backing(to_lanes(base), owner, &call, size, out);
+}
+
+/* By its file, which the lane has from then on. What it pins there keeps its one program, and nobody else. */
+static int lanes_backing_of_host(struct gsb_device *base, uint64_t owner, int fd, uint64_t at,
+				 uint64_t size, struct gsb_backing **out)
+{
+	struct lane_call call = {.op = LANE_backing_of_host, .n = {owner, at, size}, .fd = fd};
+
+	return make_backing(to_lanes(base), owner, &call, size, out);
 }
 
 static void lanes_backing_destroy(struct gsb_backing *b)
@@ -1066,6 +1081,7 @@ const struct gsb_device_ops gsb_lanes_ops = {
 	.mem_share = lanes_mem_share,
 	.mem_open = lanes_mem_open,
 	.backing_create = lanes_backing_create,
+	.backing_of_host = lanes_backing_of_host,
 	.backing_destroy = lanes_backing_destroy,
 	.backing_map = lanes_backing_map,
 	.backing_access = lanes_backing_access,

@@ -41,7 +41,7 @@ struct null_device {
 
 struct gsb_backing {
 	struct null_device *dev;
-	uint64_t size;
+	uint64_t counted; /* of the device */
 };
 
 struct gsb_space {
@@ -238,15 +238,33 @@ static int null_backing_create(struct gsb_device *base, uint64_t owner, uint64_t
 	b = malloc(sizeof(*b));
 	if (!b)
 		return -ENOMEM;
-	*b = (struct gsb_backing){.dev = dev, .size = size};
+	*b = (struct gsb_backing){.dev = dev, .counted = size};
 	dev->used_bytes += size;
+	*out = b;
+	return 0;
+}
+
+static int null_backing_of_host(struct gsb_device *base, uint64_t owner, int fd, uint64_t at,
+				uint64_t size, struct gsb_backing **out)
+{
+	struct null_device *dev = to_null(base);
+	struct gsb_backing *b;
+
+	if (!dev->has_area)
+		return -ENOTSUP;
+	if (!size || (at | size) % GSB_BACKING_UNIT)
+		return -EINVAL;
+	b = malloc(sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	*b = (struct gsb_backing){.dev = dev};
 	*out = b;
 	return 0;
 }
 
 static void null_backing_destroy(struct gsb_backing *b)
 {
-	b->dev->used_bytes -= b->size;
+	b->dev->used_bytes -= b->counted;
 	free(b);
 }
 
@@ -452,6 +470,7 @@ const struct gsb_device_ops gsb_null_ops = {
 	.mem_free = null_mem_free,
 	.may_keep = true,
 	.backing_create = null_backing_create,
+	.backing_of_host = null_backing_of_host,
 	.backing_destroy = null_backing_destroy,
 	.backing_map = null_backing_map,
 	.backing_access = null_backing_access,

@@ -47,7 +47,7 @@ GSB_EXPORT void fake_watch(const char *name, void (*seen)(void *arg), void *arg)
 GSB_EXPORT unsigned fake_calls(const char *name);
 /* What lives of a kind. */
 GSB_EXPORT unsigned fake_live(enum fake_kind kind);
-/* How often memory was unmapped or unregistered that a copy or fill in flight was to touch: fatal on a GPU. */
+/* How often memory was unmapped or unregistered that a copy or fill in flight was to touch, fatal on a GPU, or unregistered when it was gone. */
 GSB_EXPORT unsigned fake_early(void);
 /* False: what is sent to streams waits, until true again. */
 GSB_EXPORT void fake_run(bool run);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "tests/fake/state.h"
@@ -175,8 +176,9 @@ CUresult cuMemMap(CUdeviceptr addr, size_t size, size_t offset, CUmemGenericAllo
 		return result;
 	if (fake_find(FAKE_HANDLE, handle) && size != fake_find(FAKE_HANDLE, handle)->size)
 		return fake_leave(CUDA_ERROR_NOT_SUPPORTED);
-	if (offset || !fake_find(FAKE_HANDLE, handle) ||
-	    !fake_within(FAKE_RESERVATION, addr, size) || fake_find(FAKE_MAPPING, addr))
+	if (offset || !fake_find(FAKE_HANDLE, handle) || fake_within(FAKE_REGISTERED, addr, 1) ||
+	    fake_cuts(FAKE_REGISTERED, addr, size) || !fake_within(FAKE_RESERVATION, addr, size) ||
+	    fake_find(FAKE_MAPPING, addr))
 		return fake_leave(CUDA_ERROR_INVALID_VALUE);
 	if (mmap(to_pointer(addr), size, PROT_NONE, MAP_SHARED | MAP_FIXED, (int)(uint32_t)handle,
 		 0) == MAP_FAILED)
@@ -247,6 +249,15 @@ CUresult cuMemFreeHost(void *addr)
 	return fake_leave_anyway(__func__, result);
 }
 
+/* By the kernel: nothing is mapped there any more. */
+static bool is_there(uint64_t addr)
+{
+	char byte;
+	const struct iovec here = {&byte, 1}, there = {to_pointer(addr), 1};
+
+	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+}
+
 CUresult cuMemHostRegister_v2(void *addr, size_t size, unsigned flags)
 {
 	uint64_t at = fake_handle(addr);
@@ -271,6 +282,7 @@ CUresult cuMemHostUnregister(void *addr)
 	fake_lock();
 	o = fake_find(FAKE_REGISTERED, at);
 	if (o) {
+		fake.n_early += !is_there(at);
 		fake_retire(at, o->size);
 		unpin(at, o->size);
 		result = fake_remove(FAKE_REGISTERED, at);

@@ -161,6 +161,15 @@ bool fake_within(enum fake_kind kind, uint64_t at, uint64_t size)
 	return false;
 }
 
+bool fake_cuts(enum fake_kind kind, uint64_t at, uint64_t size)
+{
+	for (struct fake_object *o = fake.objects; o; o = o->hh.next)
+		if (o->key.kind == (uint64_t)kind && at < o->key.at + o->size &&
+		    o->key.at < at + size && (at < o->key.at || at + size > o->key.at + o->size))
+			return true;
+	return false;
+}
+
 /* ---- what tests ask ---- */
 
 void fake_fail(const char *name, unsigned nth, CUresult result)

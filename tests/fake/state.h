@@ -67,6 +67,8 @@ void fake_add(enum fake_kind kind, uint64_t at, uint64_t size);
 struct fake_object *fake_find(enum fake_kind kind, uint64_t at);
 CUresult fake_remove(enum fake_kind kind, uint64_t at);
 bool fake_within(enum fake_kind kind, uint64_t at, uint64_t size); /* one object holds all of it */
+bool fake_cuts(enum fake_kind kind, uint64_t at,
+	       uint64_t size); /* one holds some of it, and not all */
 
 /* The device that executes, and the thread that takes its completions. Under the lock. */
 CUresult fake_work_start(void);

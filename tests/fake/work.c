@@ -697,12 +697,21 @@ static bool is_pageable(uint64_t addr)
 	       addr - FAKE_DEVICE_BASE >= FAKE_DEVICE_SIZE;
 }
 
+/* Rows over the end of what was registered at once: no call takes them. */
+static bool is_torn(uint64_t addr, uint64_t width, uint64_t height, uint64_t pitch)
+{
+	return fake_cuts(FAKE_REGISTERED, addr, height > 1 ? (height - 1) * pitch + width : width);
+}
+
 /* Of pageable memory the driver makes them before it returns. */
 CUresult fake_work_copy(CUstream stream, struct gsb_cmd_copy c)
 {
 	struct gsb_cmd cmd = {.kind = GSB_CMD_COPY, .copy = c};
-	CUresult result = send(stream, &cmd, (struct fake_mark){0});
+	CUresult result = CUDA_ERROR_INVALID_VALUE;
 
+	if (!is_torn(c.dst, c.width, c.height, c.dst_pitch) &&
+	    !is_torn(c.src, c.width, c.height, c.src_pitch))
+		result = send(stream, &cmd, (struct fake_mark){0});
 	if (!result && !fake.paused && (is_pageable(c.dst) || is_pageable(c.src)))
 		result = drain(stream);
 	return result;
@@ -733,6 +742,8 @@ static CUresult fill(CUstream stream, struct gsb_cmd_fill f)
 {
 	struct gsb_cmd cmd = {.kind = GSB_CMD_FILL, .fill = f};
 
+	if (is_torn(f.dst, f.width * f.elem_bytes, f.height, f.pitch))
+		return CUDA_ERROR_INVALID_VALUE;
 	return send(stream, &cmd, (struct fake_mark){0});
 }
 

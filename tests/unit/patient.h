@@ -39,6 +39,10 @@ PATIENT(host_pin, (struct gsb_space * space, uint64_t addr, uint64_t size), (spa
 PATIENT(backing_create,
 	(struct gsb_device * dev, uint64_t owner, uint64_t size, struct gsb_backing **out),
 	(dev, owner, size, out))
+PATIENT(backing_of_host,
+	(struct gsb_device * dev, uint64_t owner, int fd, uint64_t at, uint64_t size,
+	 struct gsb_backing **out),
+	(dev, owner, fd, at, size, out))
 PATIENT(mem_share,
 	(struct gsb_space * space, uint64_t addr, struct gsb_backing **out, uint64_t *offset,
 	 uint64_t *size),
@@ -104,6 +108,7 @@ static inline void make_patient(struct gsb_device *dev)
 	WAITS(mem_share);
 	WAITS(mem_open);
 	WAITS(backing_create);
+	WAITS(backing_of_host);
 	WAITS(backing_map);
 	WAITS(backing_access);
 	WAITS(backing_export);

@@ -296,6 +296,42 @@ static void lend(struct life *l)
 	l->ops->backing_destroy(lent);
 }
 
+static int make_file(uint64_t size)
+{
+	int fd = memfd_create("host", MFD_CLOEXEC);
+
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	return fd;
+}
+
+/* Memory of the host at reserved addresses, in two pieces that a copy runs over. */
+static void map_host(struct life *l)
+{
+	const uint64_t at[] = {AREA_BASE, AREA_BASE + GSB_BACKING_UNIT};
+	struct gsb_backing *b[2] = {NULL, NULL};
+	int fd = make_file(2 * GSB_BACKING_UNIT);
+	bool mapped[2] = {false, false}, ready = true;
+
+	for (unsigned i = 0; i < 2; i++) {
+		mapped[i] = !failed(l, l->ops->backing_of_host(l->dev, 1, fd, i * GSB_BACKING_UNIT,
+							       GSB_BACKING_UNIT, &b[i])) &&
+			    !failed(l, l->ops->backing_map(b[i], 1, at[i]));
+		ready = ready && mapped[i] &&
+			!failed(l, l->ops->backing_access(b[i], 1, at[i],
+							  CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+	}
+	if (ready)
+		copy(l, l->large, at[1] - 2048, 4096);
+	collect(l);
+	for (unsigned i = 0; i < 2; i++) {
+		if (mapped[i])
+			l->ops->backing_unmap(b[i], 1, at[i]);
+		if (b[i])
+			l->ops->backing_destroy(b[i]);
+	}
+	close(fd);
+}
+
 static void work(struct life *l)
 {
 	static unsigned char bytes[LARGE];
@@ -320,6 +356,7 @@ static void work(struct life *l)
 	say(l);
 	place(l);
 	lend(l);
+	map_host(l);
 }
 
 static void share(struct life *l)
@@ -692,6 +729,214 @@ static void test_mapping_that_cannot_be_zeroed_is_nobody_s_to_read(void **state)
 	l.ops->backing_destroy(b);
 	l.ops->close(l.dev);
 	assert_int_equal(n_live(), 0);
+}
+
+/* ---- memory of the host, mapped over reserved addresses ---- */
+
+struct host_backing {
+	struct gsb_backing *b;
+	int fd;
+};
+
+static void make_of_host(struct life *l, struct host_backing *h)
+{
+	fake.reset();
+	assert_int_equal(open_device(l), 0);
+	h->fd = make_file(GSB_BACKING_UNIT);
+	assert_int_equal(l->ops->backing_of_host(l->dev, 1, h->fd, 0, GSB_BACKING_UNIT, &h->b), 0);
+}
+
+static void end_of_host(struct life *l, struct host_backing *h)
+{
+	l->ops->backing_destroy(h->b);
+	close(h->fd);
+	l->ops->close(l->dev);
+	assert_int_equal(fake.early(), 0);
+	assert_int_equal(n_live(), 0);
+}
+
+static int give_access(struct life *l, struct host_backing *h)
+{
+	return l->ops->backing_access(h->b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+static void test_host_backing_that_cannot_be_registered_is_told(void **state)
+{
+	struct life l = {0};
+	struct host_backing h;
+
+	make_of_host(&l, &h);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
+		fake.inject("cuMemHostRegister_v2", 1, CUDA_ERROR_OUT_OF_MEMORY);
+		assert_int_equal(give_access(&l, &h), -ENOMEM);
+		assert_int_equal(fake.live(FAKE_REGISTERED), 0);
+		if (i)
+			assert_int_equal(give_access(&l, &h), 0);
+		l.ops->backing_unmap(h.b, 1, AREA_BASE);
+	}
+	end_of_host(&l, &h);
+}
+
+static void test_host_backing_without_addresses_is_told(void **state)
+{
+	struct life l = {0};
+	struct gsb_backing *b = NULL;
+	int fd = make_file(GSB_BACKING_UNIT);
+
+	fake.reset();
+	assert_int_equal(open_device(&l), 0);
+	fake.inject("cuMemAddressReserve", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(l.ops->backing_of_host(l.dev, 1, fd, 0, GSB_BACKING_UNIT, &b), -ENOMEM);
+	close(fd);
+	l.ops->close(l.dev);
+	assert_int_equal(n_live(), 0);
+}
+
+/* The one that the process would get next. */
+static int next_descriptor(void)
+{
+	int fd = dup(STDIN_FILENO);
+
+	close(fd);
+	return fd;
+}
+
+static void test_host_backing_keeps_no_descriptor(void **state)
+{
+	struct life l = {0};
+	struct host_backing h;
+	struct gsb_backing *b;
+	int before;
+
+	make_of_host(&l, &h);
+	before = next_descriptor();
+	assert_int_equal(l.ops->backing_of_host(l.dev, 1, h.fd, 0, GSB_BACKING_UNIT, &b), 0);
+	assert_int_not_equal(next_descriptor(), before); /* its own, for the caller may close his */
+	l.ops->backing_destroy(b);
+	assert_int_equal(next_descriptor(), before);
+	end_of_host(&l, &h);
+}
+
+/* A pinner has done it, and nothing is left to do. */
+static void test_host_backing_that_is_prepared_is_registered_once(void **state)
+{
+	struct life l = {0};
+	struct host_backing h;
+
+	make_of_host(&l, &h);
+	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
+	l.ops->host_prepare(l.dev, AREA_BASE, GSB_BACKING_UNIT);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(give_access(&l, &h), 0);
+	assert_int_equal(fake.calls("cuMemHostRegister_v2"), 1);
+	l.ops->backing_unmap(h.b, 1, AREA_BASE);
+	end_of_host(&l, &h);
+	assert_int_equal(fake.calls("cuMemHostUnregister"), 1);
+}
+
+static void await_unregistered(void)
+{
+	while (fake.live(FAKE_REGISTERED))
+		usleep(100);
+}
+
+/* Whoever it was made for has died meanwhile. Nothing can be read there any more. */
+static void test_host_backing_that_was_only_prepared_goes(void **state)
+{
+	struct life l = {0};
+	struct host_backing h;
+
+	make_of_host(&l, &h);
+	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
+	l.ops->host_prepare(l.dev, AREA_BASE, GSB_BACKING_UNIT);
+	assert_true(can_read(AREA_BASE));
+	l.ops->backing_unmap(h.b, 1, AREA_BASE);
+	await_unregistered();
+	while (can_read(AREA_BASE))
+		usleep(100);
+	end_of_host(&l, &h);
+}
+
+/* Access goes first, and the mapping before the driver has heard of that. */
+static void test_host_backing_that_is_hidden_and_unmapped_goes_once(void **state)
+{
+	struct life l = {0};
+	struct host_backing h;
+
+	make_of_host(&l, &h);
+	for (unsigned i = 0; i < 50; i++) {
+		assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
+		assert_int_equal(give_access(&l, &h), 0);
+		assert_int_equal(
+			l.ops->backing_access(h.b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_NONE), 0);
+		if (i % 2)
+			assert_int_equal(give_access(&l, &h), 0);
+		l.ops->backing_unmap(h.b, 1, AREA_BASE);
+	}
+	await_unregistered();
+	while (can_read(AREA_BASE))
+		usleep(100);
+	end_of_host(&l, &h);
+}
+
+#define HELD_MS 50
+
+static _Atomic bool is_mapped_again;
+
+/* For so long, or until what must wait has not. */
+static void hold_unregister(void *arg)
+{
+	bool *too_early = arg;
+
+	for (unsigned i = 0; i < HELD_MS && !is_mapped_again; i++)
+		usleep(1000);
+	*too_early = is_mapped_again;
+}
+
+/* The driver is told of what is there yet: the addresses are a hole behind that. */
+static void test_addresses_are_a_hole_when_the_driver_has_forgotten_them(void **state)
+{
+	struct life l = {0};
+	struct host_backing h;
+	bool ignored;
+
+	make_of_host(&l, &h);
+	is_mapped_again = false;
+	fake.watch("cuMemHostUnregister", hold_unregister, &ignored);
+	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
+	assert_int_equal(give_access(&l, &h), 0);
+	assert_int_equal(l.ops->backing_access(h.b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_NONE),
+			 0);
+	l.ops->backing_unmap(h.b, 1, AREA_BASE);
+	is_mapped_again = true; /* it may go on */
+	await_unregistered();
+	while (can_read(AREA_BASE))
+		usleep(100);
+	fake.watch("cuMemHostUnregister", NULL, NULL);
+	end_of_host(&l, &h);
+}
+
+/* Else what is mapped there next would be the driver's to forget. */
+static void test_addresses_are_mapped_again_when_the_driver_has_forgotten_them(void **state)
+{
+	struct life l = {0};
+	struct host_backing h;
+	bool too_early = false;
+
+	make_of_host(&l, &h);
+	is_mapped_again = false;
+	fake.watch("cuMemHostUnregister", hold_unregister, &too_early);
+	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
+	assert_int_equal(give_access(&l, &h), 0);
+	l.ops->backing_unmap(h.b, 1, AREA_BASE);
+	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
+	is_mapped_again = true;
+	fake.watch("cuMemHostUnregister", NULL, NULL);
+	assert_false(too_early);
+	assert_true(can_read(AREA_BASE));
+	l.ops->backing_unmap(h.b, 1, AREA_BASE);
+	end_of_host(&l, &h);
 }
 
 /* ---- memory of one space in another ---- */
@@ -1732,6 +1977,15 @@ int main(void)
 		cmocka_unit_test(test_module_that_gets_no_place_is_not_loaded),
 		cmocka_unit_test(test_mapping_that_fails_is_told_and_leaves_nothing),
 		cmocka_unit_test(test_mapping_that_cannot_be_zeroed_is_nobody_s_to_read),
+		cmocka_unit_test(test_host_backing_that_cannot_be_registered_is_told),
+		cmocka_unit_test(test_host_backing_without_addresses_is_told),
+		cmocka_unit_test(test_host_backing_keeps_no_descriptor),
+		cmocka_unit_test(test_host_backing_that_is_prepared_is_registered_once),
+		cmocka_unit_test(test_host_backing_that_was_only_prepared_goes),
+		cmocka_unit_test(test_host_backing_that_is_hidden_and_unmapped_goes_once),
+		cmocka_unit_test(
+			test_addresses_are_mapped_again_when_the_driver_has_forgotten_them),
+		cmocka_unit_test(test_addresses_are_a_hole_when_the_driver_has_forgotten_them),
 		cmocka_unit_test(test_memory_that_was_shared_is_never_kept),
 		cmocka_unit_test(test_what_was_opened_is_never_kept),
 		cmocka_unit_test(test_shares_of_one_chunk_are_one_handle),

@@ -1283,6 +1283,257 @@ static void test_backing_is_mapped_for_another_owner(void **state)
 	rig->dev->ops->space_destroy(other);
 }
 
+/* ---- memory of the host without addresses ---- */
+
+#define FILE_UNITS 4
+
+/* As a tenant's: a file that both have. */
+struct file {
+	int fd;
+	uint32_t *words; /* as the host sees it */
+};
+
+static struct file make_file(void)
+{
+	struct file f = {.fd = memfd_create("host", MFD_CLOEXEC)};
+
+	assert_int_equal(ftruncate(f.fd, FILE_UNITS * UNIT), 0);
+	f.words = mmap(NULL, FILE_UNITS * UNIT, PROT_READ | PROT_WRITE, MAP_SHARED, f.fd, 0);
+	assert_ptr_not_equal(f.words, MAP_FAILED);
+	return f;
+}
+
+static void end_file(struct file *f)
+{
+	munmap(f->words, FILE_UNITS * UNIT);
+	close(f->fd);
+}
+
+static struct gsb_backing *make_of_host(struct rig *rig, const struct file *f, uint64_t unit,
+					uint64_t units)
+{
+	struct gsb_backing *b = NULL;
+
+	assert_int_equal(
+		rig->dev->ops->backing_of_host(rig->dev, 1, f->fd, unit * UNIT, units * UNIT, &b),
+		0);
+	return b;
+}
+
+static uint32_t *word_of(const struct file *f, uint64_t byte)
+{
+	return &f->words[byte / sizeof(uint32_t)];
+}
+
+static void test_backing_of_host_is_what_the_host_sees(void **state)
+{
+	struct rig *rig = *state;
+	struct file f = make_file();
+	struct gsb_backing *b = make_of_host(rig, &f, 1, 2);
+	uint32_t word = 0xfeedf00d;
+
+	*word_of(&f, UNIT + 400) = 77;
+	map_backing(rig, b, 1, AREA_BASE);
+	assert_int_equal(word_at(rig, rig->space, AREA_BASE + 400), 77);
+	copy(rig, rig->space, AREA_BASE + 3 * UNIT / 2, ours(&word), sizeof(word));
+	assert_int_equal(*word_of(&f, 5 * UNIT / 2), word);
+	launch(rig, rig->queue, (struct shot){"store", 1, 1, {AREA_BASE + 8, 5}, 1});
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	assert_int_equal(*word_of(&f, UNIT + 8), 5);
+	end_backing(rig, b, 1, AREA_BASE);
+	assert_int_equal(*word_of(&f, UNIT + 8), 5);
+	end_file(&f);
+}
+
+static void test_backing_of_host_is_the_same_bytes_wherever_it_is_mapped(void **state)
+{
+	struct rig *rig = *state;
+	struct file f = make_file();
+	struct gsb_backing *b = make_of_host(rig, &f, 0, 1);
+	uint32_t word = 9;
+
+	map_backing(rig, b, 1, AREA_BASE);
+	map_backing(rig, b, 1, AREA_BASE + 8 * UNIT);
+	copy(rig, rig->space, AREA_BASE + 4, ours(&word), sizeof(word));
+	assert_int_equal(word_at(rig, rig->space, AREA_BASE + 8 * UNIT + 4), 9);
+	rig->dev->ops->backing_unmap(b, 1, AREA_BASE);
+	assert_int_equal(word_at(rig, rig->space, AREA_BASE + 8 * UNIT + 4), 9);
+	end_backing(rig, b, 1, AREA_BASE + 8 * UNIT);
+	end_file(&f);
+}
+
+/* The device's memory and the host's by turns. */
+static void test_backings_of_both_have_the_same_addresses_by_turns(void **state)
+{
+	struct rig *rig = *state;
+	struct file f = make_file();
+
+	for (uint32_t i = 1; i < 5; i++) {
+		struct gsb_backing *b =
+			i % 2 ? make_of_host(rig, &f, 0, 2) : make_backing(rig, 1, 2);
+
+		map_backing(rig, b, 1, AREA_BASE);
+		assert_int_equal(word_at(rig, rig->space, AREA_BASE + UNIT), i == 3 ? 1 : 0);
+		copy(rig, rig->space, AREA_BASE + UNIT, ours(&i), sizeof(i));
+		assert_int_equal(word_at(rig, rig->space, AREA_BASE + UNIT), i);
+		assert_int_equal(*word_of(&f, UNIT), i % 2 ? i : i - 1);
+		end_backing(rig, b, 1, AREA_BASE);
+	}
+	end_file(&f);
+}
+
+static void test_backing_of_host_is_not_the_device_s_to_count(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t before, now, total;
+	struct file f = make_file();
+	struct gsb_backing *b;
+
+	ops->mem_info(rig->dev, &before, &total);
+	b = make_of_host(rig, &f, 0, 3);
+	map_backing(rig, b, 1, AREA_BASE);
+	ops->mem_info(rig->dev, &now, &total);
+	assert_int_equal(now, before);
+	end_backing(rig, b, 1, AREA_BASE);
+	ops->mem_info(rig->dev, &now, &total);
+	assert_int_equal(now, before);
+	end_file(&f);
+}
+
+static void test_backing_of_host_of_what_is_no_unit_is_einval(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct file f = make_file();
+	struct gsb_backing *b = NULL;
+
+	assert_int_equal(ops->backing_of_host(rig->dev, 1, f.fd, 0, 0, &b), -EINVAL);
+	assert_int_equal(ops->backing_of_host(rig->dev, 1, f.fd, 4096, UNIT, &b), -EINVAL);
+	assert_int_equal(ops->backing_of_host(rig->dev, 1, f.fd, 0, UNIT + 4096, &b), -EINVAL);
+	assert_null(b);
+	end_file(&f);
+}
+
+/* Access may be given again, and taken away before the mapping goes. */
+static void test_backing_of_host_is_given_access_as_often_as_asked(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct file f = make_file();
+	struct gsb_backing *b = make_of_host(rig, &f, 0, 1);
+
+	*word_of(&f, 0) = 3;
+	map_backing(rig, b, 1, AREA_BASE);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(
+			ops->backing_access(b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READ), 0);
+		assert_int_equal(word_at(rig, rig->space, AREA_BASE), 3);
+		assert_int_equal(
+			ops->backing_access(b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_NONE), 0);
+	}
+	ops->backing_unmap(b, 1, AREA_BASE);
+	map_backing(rig, b, 1, AREA_BASE);
+	assert_int_equal(word_at(rig, rig->space, AREA_BASE), 3);
+	end_backing(rig, b, 1, AREA_BASE);
+	end_file(&f);
+}
+
+static void test_backing_of_host_without_access_is_a_fault(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct file f = make_file();
+	struct gsb_backing *b = make_of_host(rig, &f, 0, 1);
+
+	assert_int_equal(ops->backing_map(b, 1, AREA_BASE), 0);
+	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(ops->backing_access(b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+			 0);
+	assert_int_equal(store_at(rig, AREA_BASE), CUDA_SUCCESS);
+	assert_int_equal(*word_of(&f, 0), 5);
+	end_backing(rig, b, 1, AREA_BASE);
+	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
+	end_file(&f);
+}
+
+/* A unit of the host, two of the device, two of the host apart from each other: all of it one range. */
+struct mixed {
+	struct file f;
+	struct gsb_backing *b[4];
+};
+
+static const uint64_t mixed_at[] = {0, 1, 3, 4};
+
+static struct mixed make_mixed(struct rig *rig)
+{
+	struct mixed m = {.f = make_file()};
+
+	m.b[0] = make_of_host(rig, &m.f, 0, 1);
+	m.b[1] = make_backing(rig, 1, 2);
+	m.b[2] = make_of_host(rig, &m.f, 3, 1);
+	m.b[3] = make_of_host(rig, &m.f, 2, 1);
+	for (unsigned i = 0; i < 4; i++)
+		map_backing(rig, m.b[i], 1, AREA_BASE + mixed_at[i] * UNIT);
+	return m;
+}
+
+static void end_mixed(struct rig *rig, struct mixed *m)
+{
+	for (unsigned i = 0; i < 4; i++)
+		end_backing(rig, m->b[i], 1, AREA_BASE + mixed_at[i] * UNIT);
+	end_file(&m->f);
+}
+
+static void test_copies_run_over_what_is_of_the_host_and_what_is_not(void **state)
+{
+	struct rig *rig = *state;
+	static uint32_t in[5 * UNIT / 4], out[5 * UNIT / 4];
+	struct mixed m = make_mixed(rig);
+	uint64_t plain = alloc(rig, sizeof(in));
+
+	for (uint32_t i = 0; i < 5 * UNIT / 4; i++)
+		in[i] = i * 7;
+	copy(rig, rig->space, AREA_BASE, ours(in), sizeof(in));
+	assert_int_equal(*word_of(&m.f, 100), in[25]);
+	assert_int_equal(*word_of(&m.f, 3 * UNIT), in[3 * UNIT / 4]);
+	assert_int_equal(*word_of(&m.f, 2 * UNIT), in[4 * UNIT / 4]);
+	copy(rig, rig->space, plain + 4, AREA_BASE + 4, sizeof(in) - 8);
+	copy(rig, rig->space, AREA_BASE + 8, plain + 4, sizeof(in) - 8);
+	copy(rig, rig->space, ours(out), AREA_BASE, sizeof(out));
+	for (uint32_t i = 2; i < 5 * UNIT / 4 - 1; i++)
+		assert_int_equal(out[i], in[i - 1]);
+	end_mixed(rig, &m);
+}
+
+static void test_rows_and_fills_run_over_what_is_of_the_host_and_what_is_not(void **state)
+{
+	struct rig *rig = *state;
+	struct mixed m = make_mixed(rig);
+	uint32_t rows[5][4] = {{0}};
+	struct gsb_cmd cmd = {.kind = GSB_CMD_FILL, .space = rig->space};
+
+	cmd.fill = (struct gsb_cmd_fill){AREA_BASE, 5 * UNIT / 4, 1, 0, 0x2222, 4};
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	cmd.fill = (struct gsb_cmd_fill){AREA_BASE + UNIT - 8, 8, 4, UNIT, 0x33, 2};
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	cmd.kind = GSB_CMD_COPY;
+	cmd.copy = (struct gsb_cmd_copy){to_addr(rows), AREA_BASE + UNIT - 12, 16, 4, 16,
+					 UNIT,		.dst_is_ours = true};
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(rows[i][0], 0x2222);
+		assert_int_equal(rows[i][1], 0x330033);
+		assert_int_equal(rows[i][3], 0x330033);
+	}
+	assert_int_equal(*word_of(&m.f, UNIT - 8), 0x330033);
+	assert_int_equal(*word_of(&m.f, 2 * UNIT + 4), 0x330033);
+	assert_int_equal(*word_of(&m.f, 2 * UNIT + 8), 0x2222);
+	end_mixed(rig, &m);
+}
+
 /* ---- memory of one space in another ---- */
 
 /* Of a space of another owner. */
@@ -4621,6 +4872,23 @@ static int share_on_gpu(char *spec)
 				       NULL, NULL);
 }
 
+/* Of a real GPU: memory of the host at reserved addresses. */
+static int map_on_gpu(char *spec)
+{
+	const struct CMUnitTest tests[] = {
+		ON_GPU(test_backing_of_host_is_what_the_host_sees),
+		ON_GPU(test_backing_of_host_is_the_same_bytes_wherever_it_is_mapped),
+		ON_GPU(test_backings_of_both_have_the_same_addresses_by_turns),
+		ON_GPU(test_backing_of_host_is_not_the_device_s_to_count),
+		ON_GPU(test_backing_of_host_of_what_is_no_unit_is_einval),
+		ON_GPU(test_backing_of_host_is_given_access_as_often_as_asked),
+		ON_GPU(test_copies_run_over_what_is_of_the_host_and_what_is_not),
+		ON_GPU(test_rows_and_fills_run_over_what_is_of_the_host_and_what_is_not),
+	};
+
+	return _cmocka_run_group_tests("mapping", tests, GSB_ARRAY_LEN(tests), NULL, NULL);
+}
+
 /* Of a real GPU: what all devices do, and what an executing one does that is not bound to virtual time. */
 static int on_gpu(char *spec)
 {
@@ -4706,6 +4974,12 @@ static int on_gpu(char *spec)
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
+/* Of a real GPU, all of it. */
+static int all_on_gpu(char *spec)
+{
+	return on_gpu(spec) + share_on_gpu(spec) + map_on_gpu(spec);
+}
+
 #define ON(spec, f)                                               \
 	{                                                         \
 #f "[" spec "]", f, setup, teardown, (void *)spec \
@@ -4723,6 +4997,8 @@ static const struct CMUnitTest tests[] = {
 	ON_ALL_AND_LANES(test_mem_alloc_is_counted_and_freed),
 	ON_ALL_AND_LANES(test_backing_is_counted_until_it_is_destroyed),
 	ON_ALL_AND_LANES(test_backing_of_what_is_no_unit_is_einval),
+	ON_ALL_AND_LANES(test_backing_of_host_is_not_the_device_s_to_count),
+	ON_ALL_AND_LANES(test_backing_of_host_of_what_is_no_unit_is_einval),
 	ON_ALL(test_backing_without_addresses_is_enotsup),
 	ON_ALL_AND_LANES(test_mem_alloc_past_limit_is_edquot_past_window_enomem),
 	ON_ALL_AND_LANES(test_space_limit_holds_from_then_on),
@@ -4748,6 +5024,13 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU_AND_LANES(test_backing_is_zero_also_after_another_owner),
 	ON_EMU(test_backing_is_scrubbed_before_its_memory_is_used_again),
 	ON_EMU_AND_LANES(test_backings_side_by_side_are_one_range),
+	ON_EMU_AND_LANES(test_backing_of_host_is_what_the_host_sees),
+	ON_EMU_AND_LANES(test_backing_of_host_is_the_same_bytes_wherever_it_is_mapped),
+	ON_EMU_AND_LANES(test_backings_of_both_have_the_same_addresses_by_turns),
+	ON_EMU_AND_LANES(test_backing_of_host_is_given_access_as_often_as_asked),
+	ON_EMU_AND_LANES(test_backing_of_host_without_access_is_a_fault),
+	ON_EMU_AND_LANES(test_copies_run_over_what_is_of_the_host_and_what_is_not),
+	ON_EMU_AND_LANES(test_rows_and_fills_run_over_what_is_of_the_host_and_what_is_not),
 	ON_EMU_AND_LANES(test_backing_is_accessed_as_it_is_allowed),
 	ON_EMU(test_backing_is_its_owners_alone),
 	ON_EMU_AND_LANES(test_backing_is_mapped_for_another_owner),
@@ -4856,11 +5139,9 @@ int main(int argc, char **argv)
 {
 #ifdef GSB_FAKE_LIBCUDA
 	setenv("GSB_REAL_LIBCUDA", GSB_FAKE_LIBCUDA, 1);
-	return on_gpu("cuda:0") + share_on_gpu("cuda:0") + on_gpu("lanes:cuda:0") +
-	       share_on_gpu("lanes:cuda:0");
+	return all_on_gpu("cuda:0") + all_on_gpu("lanes:cuda:0");
 #endif
 	if (argc > 2)
 		cmocka_set_test_filter(argv[2]);
-	return argc > 1 ? on_gpu(argv[1]) + share_on_gpu(argv[1])
-			: cmocka_run_group_tests(tests, NULL, NULL);
+	return argc > 1 ? all_on_gpu(argv[1]) : cmocka_run_group_tests(tests, NULL, NULL);
 }
