@@ -351,6 +351,12 @@ static int on_BackingCreate(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return gsb_virtual_create(t, rec, b->size);
 }
 
+static int on_BackingOfHost(struct gsb_tenant *t, const struct gsb_rec *rec,
+			    const struct gsb_rec_backing_create *b)
+{
+	return gsb_virtual_create_of_host(t, rec, b->size);
+}
+
 static int on_BackingDestroy(struct gsb_tenant *t, const struct gsb_rec *rec,
 			     const struct gsb_rec_object *b)
 {

@@ -33,7 +33,7 @@
 #define GSB_WIRE_MAGIC 0x31576b72425347ffull /* also tells the byte order */
 #define GSB_WIRE_MAJOR 3		     /* differs: no understanding */
 #define GSB_WIRE_MINOR \
-	3 /* higher: more records, same layout; 1: STARTING; 2: RANGE; 3: IPC. It goes on from major to major */
+	4 /* higher: more records, same layout; 1: STARTING; 2: RANGE; 3: IPC; 4: BACKING_OF_HOST. It goes on from major to major */
 
 /* Feature bits of hello; a bit that a side does not know is refused by name. */
 #define GSB_FEATURE_STAGING	(1ull << 0) /* copies through the staging memfd: always there */
@@ -372,7 +372,7 @@ struct gsb_rec_backing_create {
 };
 
 struct gsb_rec_backing_map {
-	uint64_t backing; /* as BACKING_CREATE has answered */
+	uint64_t backing; /* as BACKING_CREATE or its kind has answered */
 	uint64_t addr;	  /* all of it comes there, in one reservation */
 };
 
@@ -424,6 +424,11 @@ struct gsb_reply_ipc {
 
 struct gsb_reply_backing {
 	uint64_t backing, size;
+};
+
+struct gsb_reply_host_backing {
+	uint64_t backing;
+	uint64_t addr; /* of its bytes in the host window: nothing may name them there */
 };
 
 struct gsb_reply_number {

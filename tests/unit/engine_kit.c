@@ -226,7 +226,9 @@ static int kit_host_unpin(struct gsb_space *s, uint64_t addr, uint64_t size)
 struct gsb_backing {
 	struct kit_device *dev;
 	uint64_t owner, size;
+	uint64_t counted; /* of the device */
 	int fd;
+	uint64_t at;
 };
 
 static int kit_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
@@ -235,7 +237,7 @@ static int kit_backing_create(struct gsb_device *base, uint64_t owner, uint64_t 
 	struct kit_device *d = gsb_container_of(base, struct kit_device, base);
 	struct gsb_backing *b = calloc(1, sizeof(*b));
 
-	*b = (struct gsb_backing){.dev = d, .owner = owner, .size = size};
+	*b = (struct gsb_backing){.dev = d, .owner = owner, .size = size, .counted = size};
 	b->fd = memfd_create("kit", MFD_CLOEXEC);
 	assert_int_equal(ftruncate(b->fd, (off_t)size), 0);
 	d->n_backings++;
@@ -244,13 +246,27 @@ static int kit_backing_create(struct gsb_device *base, uint64_t owner, uint64_t 
 	return 0;
 }
 
+static int kit_backing_of_host(struct gsb_device *base, uint64_t owner, int fd, uint64_t at,
+			       uint64_t size, struct gsb_backing **out)
+{
+	struct kit_device *d = gsb_container_of(base, struct kit_device, base);
+	struct gsb_backing *b;
+
+	if (d->backing_err)
+		return d->backing_err;
+	b = calloc(1, sizeof(*b));
+	*b = (struct gsb_backing){.dev = d, .owner = owner, .size = size, .fd = dup(fd), .at = at};
+	d->n_backings++;
+	*out = b;
+	return 0;
+}
+
 static void kit_backing_destroy(struct gsb_backing *b)
 {
 	b->dev->n_backings--;
-	if (b->fd >= 0) {
-		b->dev->used_bytes -= b->size;
+	b->dev->used_bytes -= b->counted;
+	if (b->fd >= 0)
 		close(b->fd);
-	}
 	free(b);
 }
 
@@ -259,7 +275,7 @@ static int kit_backing_map(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 	if (b->dev->backing_err)
 		return b->dev->backing_err;
 	assert_ptr_not_equal(mmap((void *)(uintptr_t)addr, b->size, PROT_NONE,
-				  MAP_SHARED | MAP_FIXED_NOREPLACE, b->fd, 0),
+				  MAP_SHARED | MAP_FIXED_NOREPLACE, b->fd, (off_t)b->at),
 			     MAP_FAILED);
 	b->dev->n_mappings++;
 	return 0;
@@ -615,6 +631,7 @@ static const struct gsb_device_ops kit_ops = {
 	.mem_free = kit_mem_free,
 	.may_keep = true,
 	.backing_create = kit_backing_create,
+	.backing_of_host = kit_backing_of_host,
 	.backing_destroy = kit_backing_destroy,
 	.backing_map = kit_backing_map,
 	.backing_access = kit_backing_access,
@@ -703,12 +720,13 @@ void kit_settle(struct kit_engine *k)
 	do {
 		while (gsb_engine_turn(k->engine))
 			;
-		if (k->engine->loader.n_jobs)
+		if (k->engine->loader.n_jobs || k->engine->pinner.n_jobs)
 			gsb_engine_listen(k->engine,
-					  UINT64_MAX); /* the loader rings when it is done */
+					  UINT64_MAX); /* a thread rings when it is done */
 		else
 			gsb_engine_listen(k->engine, 0);
-	} while (k->engine->loader.n_jobs || gsb_engine_turn(k->engine));
+	} while (k->engine->loader.n_jobs || k->engine->pinner.n_jobs ||
+		 gsb_engine_turn(k->engine));
 }
 
 /* ---- tenants ---- */

@@ -73,6 +73,14 @@ static int late_backing_create(struct gsb_device *dev, uint64_t owner, uint64_t 
 		       : real.backing_create(dev, owner, size, out);
 }
 
+static int late_backing_of_host(struct gsb_device *dev, uint64_t owner, int fd, uint64_t at,
+				uint64_t size, struct gsb_backing **out)
+{
+	return is_silent(silent && owner == gsb_tenant_owner(silent))
+		       ? -EINPROGRESS
+		       : real.backing_of_host(dev, owner, fd, at, size, out);
+}
+
 static int late_function_name(struct gsb_module *m, unsigned i, const char **name)
 {
 	return is_silent(true) ? -EINPROGRESS : real.function_name(m, i, name);
@@ -98,6 +106,7 @@ static void make_late(struct kit_device *d)
 	d->ops.host_pin = late_host_pin;
 	d->ops.heap_size = late_heap_size;
 	d->ops.backing_create = late_backing_create;
+	d->ops.backing_of_host = late_backing_of_host;
 	d->ops.function_name = late_function_name;
 	d->ops.global_get = late_global_get;
 	d->ops.is_settled = is_settled;
@@ -157,6 +166,8 @@ static const struct call {
 	{GSB_REC_KERNEL_MEMORY, .heap = {kit_ctx(0), 2048, GSB_KERNEL_STACK, 0},
 	 sizeof(struct gsb_rec_kernel_memory), NULL, CUDA_SUCCESS},
 	{GSB_REC_BACKING_CREATE, .object = {GSB_VIRTUAL_UNIT}, sizeof(struct gsb_rec_object), NULL,
+	 CUDA_SUCCESS},
+	{GSB_REC_BACKING_OF_HOST, .object = {GSB_VIRTUAL_UNIT}, sizeof(struct gsb_rec_object), NULL,
 	 CUDA_SUCCESS},
 	{GSB_REC_FUNCTION_NAME, .name = {kit_module(0), 0}, sizeof(struct gsb_rec_function_name),
 	 NULL, CUDA_SUCCESS},

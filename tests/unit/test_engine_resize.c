@@ -1615,6 +1615,44 @@ static void test_kernel_that_may_write_to_the_host_does_not_run_twice(void **sta
 	*host = was;
 }
 
+/* A unit of the host's memory at reserved addresses. */
+static uint64_t map_host(struct fixture *f)
+{
+	const struct gsb_rec_address_reserve r = {.size = GSB_VIRTUAL_UNIT,
+						  .align = GSB_VIRTUAL_UNIT};
+	const struct gsb_rec_backing_create c = {.size = GSB_VIRTUAL_UNIT};
+	const struct gsb_reply_range *range = kit_reply(&f->t);
+	const struct gsb_reply_host_backing *made = kit_reply(&f->t);
+	struct gsb_rec_backing_map m;
+	struct gsb_rec_backing_range all = {.size = GSB_VIRTUAL_UNIT,
+					    .access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+
+	assert_int_equal(kit_call(&f->t, GSB_REC_ADDRESS_RESERVE, &r, sizeof(r), NULL, 0), 0);
+	m.addr = all.addr = range->addr;
+	assert_int_equal(kit_call(&f->t, GSB_REC_BACKING_OF_HOST, &c, sizeof(c), NULL, 0), 0);
+	m.backing = made->backing;
+	assert_int_equal(kit_call(&f->t, GSB_REC_BACKING_MAP, &m, sizeof(m), NULL, 0), 0);
+	assert_int_equal(kit_call(&f->t, GSB_REC_BACKING_ACCESS, &all, sizeof(all), NULL, 0), 0);
+	return all.addr;
+}
+
+static void test_kernel_that_may_write_to_mapped_host_memory_does_not_run_twice(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t plain = f->mem;
+
+	shadow(f, "hint");
+	f->mem = map_host(f); /* a parameter points there */
+	expect_no_shadow(f);
+	f->mem = plain;
+	f->proof->loaded_pointers = true; /* and where it may point is not known */
+	expect_no_shadow(f);
+	f->proof->loaded_pointers = false;
+	launch(f, 10, 1);
+	run_out(f);
+	assert_int_equal(row(f)->n_shadowed, 1);
+}
+
 static void test_one_launch_in_so_many_is_run_both_ways(void **state)
 {
 	struct fixture *f = *state;
@@ -1769,6 +1807,7 @@ int main(void)
 		CASE(test_tenant_that_dies_in_a_shadow_run_leaves_nothing),
 		CASE(test_what_must_not_run_twice_does_not),
 		CASE(test_kernel_that_may_write_to_the_host_does_not_run_twice),
+		CASE(test_kernel_that_may_write_to_mapped_host_memory_does_not_run_twice),
 		CASE(test_one_launch_in_so_many_is_run_both_ways),
 		cmocka_unit_test(test_sums_of_floats_may_round_and_nothing_else_may),
 		cmocka_unit_test(test_lists_name_kernels_by_pattern_and_images_by_hash),

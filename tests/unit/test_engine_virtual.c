@@ -134,7 +134,8 @@ struct fixture {
 
 static int setup(void **state)
 {
-	static const struct gsb_tenant_limits limits = {.device_mem_bytes = 8 * UNIT};
+	static const struct gsb_tenant_limits limits = {.device_mem_bytes = 8 * UNIT,
+							.host_mem_bytes = 8 * UNIT};
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	kit_engine_init(&f->k, false);
@@ -432,6 +433,8 @@ static const struct hostile hostile[] = {
 	{"which are not whole, or mapped", GSB_REC_ADDRESS_FREE, {0}, {true}},
 	{"which are no units", GSB_REC_BACKING_CREATE, {UNIT + 1}, {0}},
 	{"which are no units", GSB_REC_BACKING_CREATE, {0}, {0}},
+	{"which are no units", GSB_REC_BACKING_OF_HOST, {UNIT + 1}, {0}},
+	{"which are no units", GSB_REC_BACKING_OF_HOST, {0}, {0}},
 	{"unmapped memory 0x1", GSB_REC_BACKING_DESTROY, {1}, {0}},
 	{"unmapped memory 0x63", GSB_REC_BACKING_DESTROY, {99}, {0}},
 	{"memory 0x63", GSB_REC_BACKING_MAP, {99, 2 * UNIT}, {0, true}},
@@ -536,10 +539,229 @@ static void test_second_unmap_of_the_same_cuts_off(void **state)
 	expect_cut(f, "is not what it has mapped");
 }
 
+/* ---- memory of the host ---- */
+
+static CUresult create_of_host(struct kit_tenant *t, uint64_t units,
+			       struct gsb_reply_host_backing *out)
+{
+	const struct gsb_rec_backing_create b = {.size = units * UNIT};
+	CUresult result = kit_call(t, GSB_REC_BACKING_OF_HOST, &b, sizeof(b), NULL, 0);
+
+	if (!result)
+		memcpy(out, kit_reply(t), sizeof(*out));
+	return result;
+}
+
+static uint64_t make_of_host(struct kit_tenant *t, uint64_t units,
+			     struct gsb_reply_host_backing *out)
+{
+	uint64_t at = reserve(t, units);
+
+	assert_int_equal(create_of_host(t, units, out), 0);
+	assert_int_equal(map(t, out->backing, at), 0);
+	assert_int_equal(set_access(t, at, units, GSB_MAPPING_BOTH), 0);
+	return at;
+}
+
+static void end_of_host(struct kit_tenant *t, uint64_t at, uint64_t units, uint64_t id)
+{
+	assert_true(kit_answered(t, post_range(t, GSB_REC_BACKING_UNMAP, at, units, 0)));
+	assert_int_equal(destroy(t, id), 0);
+}
+
+static CUresult pin(struct kit_tenant *t, uint64_t units)
+{
+	const struct gsb_rec_mem_alloc b = {.ctx = kit_ctx(0), .size = units * UNIT};
+
+	return kit_call(t, GSB_REC_HOST_ALLOC, &b, sizeof(b), NULL, 0);
+}
+
+static void test_host_memory_counts_as_pinned_from_when_it_is_made(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_reply_host_backing first, second;
+	uint64_t at, free_bytes = f->k.dev->used_bytes;
+
+	assert_int_equal(create_of_host(&f->a, 9, &first), CUDA_ERROR_OUT_OF_MEMORY);
+	at = make_of_host(&f->a, 6, &first);
+	assert_int_equal(f->a.t->host_used_bytes, 6 * UNIT);
+	assert_int_equal(f->a.t->device_used_bytes, 0);
+	assert_int_equal(f->k.dev->used_bytes, free_bytes);
+	assert_int_equal(map(&f->a, first.backing, reserve(&f->a, 6)), 0); /* once more */
+	assert_int_equal(f->a.t->host_used_bytes, 6 * UNIT);
+	assert_int_equal(create_of_host(&f->a, 3, &second), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(pin(&f->a, 3), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(pin(&f->a, 2), 0);
+	assert_int_equal(create_of_host(&f->a, 1, &second), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(f->a.t->stats.host_mem_peak_bytes, 8 * UNIT);
+	assert_true(kit_answered(&f->a, post_range(&f->a, GSB_REC_BACKING_UNMAP, at, 6, 0)));
+}
+
+static void test_host_memory_that_has_gone_may_be_had_again_and_is_zero(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_reply_host_backing made;
+
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t at = make_of_host(&f->a, 8, &made);
+		uint32_t *words = (uint32_t *)(uintptr_t)at; /* the engine's */
+
+		assert_int_equal(words[0], 0);
+		assert_int_equal(*(uint32_t *)(uintptr_t)made.addr, 0);
+		words[0] = 7;
+		assert_int_equal(*(uint32_t *)(uintptr_t)made.addr, 7); /* as the tenant sees it */
+		end_of_host(&f->a, at, 8, made.backing);
+		assert_int_equal(f->a.t->host_used_bytes, 0);
+	}
+}
+
+/* The device has none, or no more: nothing is counted. */
+static void test_host_memory_that_the_device_refuses_is_not_counted(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_reply_host_backing made;
+
+	f->k.dev->backing_err = -ENOMEM;
+	assert_int_equal(create_of_host(&f->a, 8, &made), CUDA_ERROR_OUT_OF_MEMORY);
+	f->k.dev->backing_err = 0;
+	f->k.dev->ops.backing_of_host = NULL;
+	assert_int_equal(create_of_host(&f->a, 8, &made), CUDA_ERROR_NOT_SUPPORTED);
+	assert_int_equal(f->a.t->host_used_bytes, 0);
+	assert_int_equal(pin(&f->a, 8), 0);
+}
+
+static void test_host_memory_is_not_exported(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_reply_host_backing made;
+	struct gsb_rec_object b;
+
+	assert_int_equal(create_of_host(&f->a, 1, &made), 0);
+	b.handle = made.backing;
+	assert_int_equal(kit_call(&f->a, GSB_REC_BACKING_EXPORT, &b, sizeof(b), NULL, 0),
+			 CUDA_ERROR_NOT_SUPPORTED);
+}
+
+static void copy_from_host(struct kit_tenant *t, uint64_t dst, uint64_t src)
+{
+	const struct gsb_rec_copy b = {.dst = dst,
+				       .src = src,
+				       .width = 64,
+				       .height = 1,
+				       .dst_pitch = 64,
+				       .src_pitch = 64,
+				       .dst_place = GSB_PLACE_HOST,
+				       .src_place = GSB_PLACE_HOST};
+
+	kit_post(t, GSB_REC_COPY, kit_stream(0), &b, sizeof(b), NULL, 0);
+	kit_settle(t->kit);
+}
+
+static void test_host_memory_is_named_where_it_is_mapped_and_nowhere_else(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_reply_host_backing made;
+	uint64_t at = make_of_host(&f->a, 1, &made);
+
+	kit_device_auto(f->k.dev);
+	copy_from_host(&f->a, at, at + 4096);
+	assert_int_equal(f->k.dev->n_issued, 1);
+	assert_int_equal(f->k.dev->log[0].addr, at);
+	copy_from_host(&f->a, at, made.addr);
+	expect_cut(f, "pinned range");
+}
+
+static void test_host_memory_without_access_is_not_named(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_reply_host_backing made;
+	uint64_t at = reserve(&f->a, 1);
+
+	assert_int_equal(create_of_host(&f->a, 1, &made), 0);
+	assert_int_equal(map(&f->a, made.backing, at), 0);
+	copy_from_host(&f->a, at, at + 4096);
+	expect_cut(f, "pinned range");
+}
+
+/* What a pinner was told to make ready. */
+static struct {
+	_Atomic unsigned n;
+	uint64_t addr[4], size[4];
+} told;
+
+static void note_prepared(struct gsb_device *dev, uint64_t addr, uint64_t size)
+{
+	told.addr[told.n] = addr;
+	told.size[told.n] = size;
+	told.n++;
+}
+
+static int set_up_pinner(void **state)
+{
+	static const struct gsb_tenant_limits limits = {.host_mem_bytes = 8 * UNIT};
+	struct gsb_engine_params p = {.policy = &gsb_policy_fifo, .gate_timeout_ns = 1000000};
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	told.n = 0;
+	f->k = (struct kit_engine){.dev = kit_device_create(false), .next_id = 1};
+	f->k.dev->ops.host_prepare = note_prepared;
+	assert_int_equal(gsb_engine_create(&f->k.dev->base, &p, &f->k.engine), 0);
+	kit_tenant_init(&f->a, &f->k, &limits);
+	kit_tenant_init(&f->b, &f->k, NULL);
+	*state = f;
+	return 0;
+}
+
+/* Each once, by a thread, before the device gives access; not what is the device's, nor what has access. */
+static void test_host_memory_is_made_ready_before_the_device_has_it(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t at = reserve(&f->a, 4), id = 0;
+	struct gsb_reply_host_backing made;
+
+	for (unsigned i = 0; i < 4; i++) {
+		if (i == 1)
+			assert_int_equal(create(&f->a, 1, &id), 0);
+		else
+			assert_int_equal(create_of_host(&f->a, 1, &made), 0);
+		assert_int_equal(map(&f->a, i == 1 ? id : made.backing, at + i * UNIT), 0);
+	}
+	assert_int_equal(set_access(&f->a, at + 2 * UNIT, 1, GSB_MAPPING_READ), 0);
+	assert_int_equal(told.n, 1);
+	assert_int_equal(set_access(&f->a, at, 4, GSB_MAPPING_BOTH), 0);
+	assert_int_equal(told.n, 3);
+	assert_int_equal(told.addr[0], at + 2 * UNIT);
+	assert_int_equal(told.addr[1], at);
+	assert_int_equal(told.addr[2], at + 3 * UNIT);
+	assert_int_equal(told.size[2], UNIT);
+	assert_int_equal(set_access(&f->a, at, 4, GSB_MAPPING_NONE), 0);
+	assert_int_equal(told.n, 3);
+}
+
+/* Nobody waits for it any more, and it goes with the rest. */
+static void test_tenant_that_dies_while_its_memory_is_made_ready_leaves_nothing(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t at = reserve(&f->a, 1);
+	const struct gsb_rec_backing_range b = {
+		.addr = at, .size = UNIT, .access = GSB_MAPPING_BOTH};
+	struct gsb_reply_host_backing made;
+
+	assert_int_equal(create_of_host(&f->a, 1, &made), 0);
+	assert_int_equal(map(&f->a, made.backing, at), 0);
+	kit_post_call(&f->a, GSB_REC_BACKING_ACCESS, &b, sizeof(b), NULL, 0);
+	gsb_engine_turn(f->k.engine);
+	kit_tenant_die(&f->a);
+	assert_int_equal(told.n, 1);
+	assert_true(kit_tenant_is_gone(&f->a));
+	assert_int_equal(f->k.dev->n_mappings, 0);
+}
+
 int main(void)
 {
-#define AREA(f) cmocka_unit_test_setup_teardown(f, set_up_area, tear_down_area)
-#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define PINNER(f) cmocka_unit_test_setup_teardown(f, set_up_pinner, teardown)
+#define AREA(f)	  cmocka_unit_test_setup_teardown(f, set_up_area, tear_down_area)
+#define CASE(f)	  cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		AREA(test_addresses_of_two_share_no_part),
 		AREA(test_hint_behind_its_own_is_kept),
@@ -561,6 +783,14 @@ int main(void)
 		CASE(test_copy_of_what_another_has_mapped_cuts_off),
 		CASE(test_write_to_what_is_being_unmapped_cuts_off),
 		CASE(test_second_unmap_of_the_same_cuts_off),
+		CASE(test_host_memory_counts_as_pinned_from_when_it_is_made),
+		CASE(test_host_memory_that_has_gone_may_be_had_again_and_is_zero),
+		CASE(test_host_memory_that_the_device_refuses_is_not_counted),
+		CASE(test_host_memory_is_not_exported),
+		CASE(test_host_memory_is_named_where_it_is_mapped_and_nowhere_else),
+		CASE(test_host_memory_without_access_is_not_named),
+		PINNER(test_host_memory_is_made_ready_before_the_device_has_it),
+		PINNER(test_tenant_that_dies_while_its_memory_is_made_ready_leaves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,8 @@ static int resolve(struct gsb_memory_user *user, uint32_t place, uint64_t *addr,
 		return gsb_violation(t, "device range %#" PRIx64 "+%" PRIu64 " is not its own",
 				     *addr, bytes);
 	case GSB_PLACE_HOST:
-		if (is_live(&t->host_live, *addr, bytes))
+		if (is_live(&t->host_live, *addr, bytes) ||
+		    gsb_virtual_allows(t, *addr, bytes, write))
 			return 0;
 		return gsb_violation(t, "pinned range %#" PRIx64 "+%" PRIu64 " is not its own",
 				     *addr, bytes);

@@ -82,16 +82,30 @@ int gsb_memory_host_ctx_pin(struct gsb_ctx *ctx, uint64_t *from)
 /* ---- allocations ---- */
 
 /* Numbers in the window, which nothing may name yet. */
-static int take_range(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
+static int take_range(struct gsb_tenant *t, uint64_t size, uint64_t align, uint64_t *addr)
 {
-	struct gsb_tenant *t = ctx->tenant;
-
 	if (!(t->features & GSB_FEATURE_HOST_WINDOW))
 		return -ENOTSUP;
 	if (!size || size > t->limits.host_mem_bytes)
 		return size ? -ENOMEM : -EINVAL;
-	return gsb_ranges_alloc(&t->host_taken, gsb_round_up(size, HOST_PAGE_BYTES),
-				HOST_PAGE_BYTES, 0, addr);
+	return gsb_ranges_alloc(&t->host_taken, gsb_round_up(size, HOST_PAGE_BYTES), align, 0,
+				addr);
+}
+
+static void count(struct gsb_tenant *t, uint64_t size)
+{
+	t->host_used_bytes += size;
+	if (t->host_used_bytes > t->stats.host_mem_peak_bytes)
+		t->stats.host_mem_peak_bytes = t->host_used_bytes;
+}
+
+int gsb_memory_host_take(struct gsb_tenant *t, uint64_t size, uint64_t align, uint64_t *addr)
+{
+	int err = take_range(t, size, align, addr);
+
+	if (!err)
+		count(t, size);
+	return err;
 }
 
 /* The allocations of a context, or those of the process, which stay when all contexts have gone. */
@@ -153,9 +167,7 @@ static int add_pinned(struct gsb_tenant *t, const struct pinning *p)
 		gsb_ranges_remove(&t->host_live, p->addr, &(struct gsb_range){0});
 		return err;
 	}
-	t->host_used_bytes += p->size;
-	if (t->host_used_bytes > t->stats.host_mem_peak_bytes)
-		t->stats.host_mem_peak_bytes = t->host_used_bytes;
+	count(t, p->size);
 	return 0;
 }
 
@@ -250,7 +262,7 @@ int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
 	owned = owned_by(t, body->flags & GSB_HOST_OF_PROCESS ? NULL : ctx);
-	err = take_range(ctx, body->size, &addr);
+	err = take_range(t, body->size, HOST_PAGE_BYTES, &addr);
 	if (!err && t->dev->ops->host_prepare) {
 		if (!prepare(ctx, owned, rec, body->size, addr))
 			return 0;
@@ -267,15 +279,13 @@ int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 /* ---- the end of it ---- */
 
 /* Memory of one owner must not be read by the next: the pages go, new ones read as zero. */
-static void release_host(struct gsb_tenant *t, uint64_t addr)
+void gsb_memory_host_give(struct gsb_tenant *t, uint64_t addr)
 {
 	uint64_t base = gsb_host_window_base(t->slot);
 	struct gsb_range was;
 
 	if (gsb_ranges_remove(&t->host_taken, addr, &was))
 		return;
-	unpin_spaces(t, addr, was.size, GSB_N_CTXS);
-	unpin_space(t->making, addr, was.size);
 	t->host_used_bytes -= was.size;
 	gsb_trace(FREED, freed, t->id, .addr = addr, .bytes = was.size,
 		  .memory = GSB_TRACE_MEMORY_PINNED);
@@ -283,6 +293,17 @@ static void release_host(struct gsb_tenant *t, uint64_t addr)
 		      (off_t)was.size))
 		gsb_log(GSB_LOG_WARN, "memory",
 			"tenant %u: freed pinned memory keeps its pages: %m", t->id);
+}
+
+static void release_host(struct gsb_tenant *t, uint64_t addr)
+{
+	const struct gsb_range *r = gsb_ranges_find(&t->host_taken, addr);
+
+	if (!r)
+		return;
+	unpin_spaces(t, addr, r->size, GSB_N_CTXS);
+	unpin_space(t->making, addr, r->size);
+	gsb_memory_host_give(t, addr);
 }
 
 /*

@@ -1,5 +1,5 @@
 /*
- * host.h - pinned host memory of a context that comes or goes, for memory.c.
+ * host.h - pinned host memory of a context that comes or goes, for memory.c, and what of the window is mapped elsewhere, for virtual.c.
  */
 #ifndef GSB_BROKER_ENGINE_MEMORY_HOST_H
 #define GSB_BROKER_ENGINE_MEMORY_HOST_H
@@ -7,11 +7,16 @@
 #include <stdint.h>
 
 struct gsb_ctx;
+struct gsb_tenant;
 
 void gsb_memory_host_ctx_init(struct gsb_ctx *ctx);
 /* Pin all that its tenant has, from *from on, which says how far that has come. Later; -errno of the device. */
 int gsb_memory_host_ctx_pin(struct gsb_ctx *ctx, uint64_t *from);
 int gsb_memory_host_ctx_retire(struct gsb_ctx *ctx); /* -EAGAIN */
 void gsb_memory_host_ctx_finish(struct gsb_ctx *ctx);
+
+/* A part of the window as memory of the tenant that no record may name there: it counts, and is given back. -ENOMEM, -ENOTSUP. */
+int gsb_memory_host_take(struct gsb_tenant *t, uint64_t size, uint64_t align, uint64_t *addr);
+void gsb_memory_host_give(struct gsb_tenant *t, uint64_t addr);
 
 #endif

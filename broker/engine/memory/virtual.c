@@ -13,9 +13,12 @@
 #include "broker/engine/memory/addresses.h"
 #include "broker/engine/memory/drain.h"
 #include "broker/engine/memory/grant.h"
+#include "broker/engine/memory/host.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/memory/pinner.h"
 #include "broker/engine/memory/share.h"
 #include "broker/engine/tenant/tenant.h"
+#include "shm/region.h"
 
 /* Of a tenant. Each costs a call of the driver, in the engine's thread, and all of them come at once when the tenant ends. */
 #define N_BACKINGS_MAX	   16384
@@ -24,6 +27,7 @@
 
 struct backing {
 	uint64_t id, size;
+	uint64_t host_addr; /* of the host: where in the window; else 0 */
 	struct gsb_holder holder;
 	size_t n_mappings;
 	UT_hash_handle hh;
@@ -33,6 +37,7 @@ struct gsb_virtual {
 	struct gsb_ranges reserved;
 	struct gsb_mappings mapped; /* of: the struct backing */
 	struct backing *backings;
+	unsigned n_of_host; /* of them */
 	uint64_t last_id;
 };
 
@@ -101,6 +106,7 @@ static void note_created(struct gsb_tenant *t, uint64_t bytes, int err)
 struct creation {
 	struct gsb_later later; /* first */
 	uint64_t size;
+	uint64_t host_addr; /* of the host: its place in the window, which is taken */
 	bool reclaimed;
 	struct gsb_backing *memory;
 };
@@ -243,6 +249,93 @@ int gsb_virtual_create(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t
 	return 0;
 }
 
+/* ---- memory of the host ---- */
+
+static int create_of_host(struct gsb_later *l)
+{
+	struct creation *c = gsb_container_of(l, struct creation, later);
+	struct gsb_tenant *t = l->tenant;
+	const struct gsb_virtual *v = have(t);
+
+	if (!v || HASH_COUNT(v->backings) >= N_BACKINGS_MAX)
+		return -ENOMEM;
+	return t->dev->ops->backing_of_host(t->dev, gsb_tenant_owner(t), t->host_fd,
+					    c->host_addr - gsb_host_window_base(t->slot), c->size,
+					    &c->memory);
+}
+
+static int take_new_of_host(struct gsb_tenant *t, const struct creation *c, uint64_t *id)
+{
+	struct backing *b = calloc(1, sizeof(*b));
+
+	if (!b || !gsb_share_create(&b->holder, t, c->memory, c->size, 0)) {
+		free(b);
+		t->dev->ops->backing_destroy(c->memory);
+		return -ENOMEM;
+	}
+	b->host_addr = c->host_addr;
+	t->virtual->n_of_host++;
+	*id = add_backing(t->virtual, b);
+	return 0;
+}
+
+static void note_created_of_host(struct gsb_tenant *t, uint64_t addr, uint64_t bytes, int err)
+{
+	t->stats.n_mem_refused += err != 0;
+	gsb_trace(ALLOCATED, allocated, t->id, .addr = err ? 0 : addr, .bytes = bytes, .error = err,
+		  .memory = GSB_TRACE_MEMORY_PINNED);
+}
+
+static void created_of_host(struct gsb_later *l, int err)
+{
+	const struct creation *c = gsb_container_of(l, struct creation, later);
+	struct gsb_reply_host_backing answer = {.addr = c->host_addr};
+
+	if (!err)
+		err = take_new_of_host(l->tenant, c, &answer.backing);
+	note_created_of_host(l->tenant, c->host_addr, c->size, err);
+	if (err)
+		gsb_memory_host_give(l->tenant, c->host_addr);
+	gsb_later_reply(l, err, &answer, sizeof(answer));
+}
+
+int gsb_virtual_create_of_host(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t size)
+{
+	struct creation c = {
+		.later = {.tenant = t,
+			  .call = *rec,
+			  .ask = create_of_host,
+			  .done = created_of_host},
+		.size = size,
+	};
+	int err = -ENOTSUP;
+
+	if (!is_whole(0, size))
+		return gsb_violation(t, "memory of %" PRIu64 " bytes, which are no units", size);
+	if (t->dev->ops->backing_of_host)
+		err = gsb_memory_host_take(t, size, GSB_VIRTUAL_UNIT, &c.host_addr);
+	if (err) {
+		note_created_of_host(t, 0, size, err);
+		return gsb_tenant_fail_call(t, rec, err);
+	}
+	gsb_later_run(&c.later, sizeof(c));
+	return 0;
+}
+
+bool gsb_virtual_any_of_host(const struct gsb_tenant *t)
+{
+	return t->virtual && t->virtual->n_of_host;
+}
+
+bool gsb_virtual_is_of_host(const struct gsb_tenant *t, uint64_t addr)
+{
+	const struct gsb_mapping *m =
+		gsb_virtual_any_of_host(t) ? gsb_mappings_find(&t->virtual->mapped, addr) : NULL;
+	const struct backing *b = m ? m->of : NULL;
+
+	return b && b->host_addr;
+}
+
 static struct backing *find_backing(const struct gsb_tenant *t, uint64_t id)
 {
 	struct backing *b = NULL;
@@ -252,11 +345,17 @@ static struct backing *find_backing(const struct gsb_tenant *t, uint64_t id)
 	return b;
 }
 
+/* What the window has of it goes behind the device's. */
 static void destroy_backing(struct gsb_tenant *t, struct backing *b)
 {
 	HASH_DELETE(hh, t->virtual->backings, b);
-	gsb_trace(FREED, freed, t->id, .bytes = b->size, .memory = GSB_TRACE_MEMORY_DEVICE);
+	if (!b->host_addr)
+		gsb_trace(FREED, freed, t->id, .bytes = b->size, .memory = GSB_TRACE_MEMORY_DEVICE);
 	gsb_share_let_go(&b->holder);
+	if (b->host_addr) {
+		t->virtual->n_of_host--;
+		gsb_memory_host_give(t, b->host_addr);
+	}
 	free(b);
 }
 
@@ -279,6 +378,8 @@ int gsb_virtual_export(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t
 
 	if (!b)
 		return gsb_no_such(t, rec, "memory", id);
+	if (b->host_addr)
+		return gsb_tenant_fail_call(t, rec, -ENOTSUP);
 	gsb_share_answer_handle(t, rec, b->holder.share, GSB_IPC_BACKING);
 	return 0;
 }
@@ -515,8 +616,8 @@ static void answer_access(struct gsb_later *l, int err)
 		gsb_tenant_reply(l->tenant, &l->call, CUDA_SUCCESS, 0);
 }
 
-static void begin_access(struct gsb_tenant *t, const struct gsb_rec *rec,
-			 const struct gsb_rec_backing_range *range)
+static void ask_access(struct gsb_tenant *t, const struct gsb_rec *rec,
+		       const struct gsb_rec_backing_range *range)
 {
 	struct access_ask a = {
 		.later = {.tenant = t, .call = *rec, .ask = set_access, .done = answer_access},
@@ -524,6 +625,73 @@ static void begin_access(struct gsb_tenant *t, const struct gsb_rec *rec,
 	};
 
 	gsb_later_run(&a.later, sizeof(a));
+}
+
+/* Memory of the host that the device is to reach from now on: a pinner makes it ready, one mapping after the other. They are busy meanwhile. */
+struct exposure {
+	struct gsb_pin_job job; /* first */
+	struct gsb_tenant *tenant;
+	struct gsb_rec call;
+	struct gsb_rec_backing_range range;
+};
+
+/* The first from there on that is to be made ready. */
+static bool next_to_expose(const struct gsb_tenant *t, const struct gsb_rec_backing_range *range,
+			   uint64_t from, struct gsb_mapping *out)
+{
+	struct gsb_mapping_run run;
+
+	if (!range->access || !t->dev->ops->host_prepare || !gsb_virtual_any_of_host(t) ||
+	    gsb_mappings_run(&t->virtual->mapped, range->addr, range->size, &run))
+		return false;
+	for (size_t i = 0; i < run.n; i++) {
+		const struct backing *b = run.first[i].of;
+
+		*out = run.first[i];
+		if (out->addr >= from && b->host_addr && !out->had)
+			return true;
+	}
+	return false;
+}
+
+static void expose(struct exposure *x, const struct gsb_mapping *m)
+{
+	x->job.addr = m->addr;
+	x->job.size = m->size;
+	gsb_pinner_give(x->tenant->pinner, &x->job);
+}
+
+/* What was made ready for nobody is unmapped with all that the tenant has. */
+static void exposed(struct gsb_pin_job *job)
+{
+	struct exposure *x = gsb_container_of(job, struct exposure, job);
+	struct gsb_tenant *t = x->tenant;
+	struct gsb_mapping m;
+
+	if (next_to_expose(t, &x->range, job->addr + job->size, &m)) {
+		expose(x, &m);
+		return;
+	}
+	ask_access(t, &x->call, &x->range);
+	free(x);
+	gsb_tenant_job_end(t);
+}
+
+static void begin_access(struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_rec_backing_range *range)
+{
+	struct exposure *x = NULL;
+	struct gsb_mapping m;
+
+	if (next_to_expose(t, range, 0, &m))
+		x = malloc(sizeof(*x));
+	if (!x) { /* the device does it all, be it slowly */
+		ask_access(t, rec, range);
+		return;
+	}
+	*x = (struct exposure){.job.done = exposed, .tenant = t, .call = *rec, .range = *range};
+	gsb_tenant_job_begin(t);
+	expose(x, &m);
 }
 
 static void access_now(struct gsb_drain *d)

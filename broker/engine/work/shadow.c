@@ -9,6 +9,7 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/code/compare.h"
 #include "broker/engine/code/variants.h"
+#include "broker/engine/memory/virtual.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
 
@@ -34,10 +35,15 @@ static bool knows_host_memory(const struct gsb_tenant *t, const struct gsb_cmd_l
 
 	for (uint32_t at = 0; at + sizeof(word) <= l->params_bytes; at += 4) {
 		memcpy(&word, params + at, sizeof(word));
-		if (gsb_ranges_find(&t->host_live, word))
+		if (gsb_ranges_find(&t->host_live, word) || gsb_virtual_is_of_host(t, word))
 			return true;
 	}
 	return false;
+}
+
+static bool has_host_memory(const struct gsb_tenant *t)
+{
+	return t->host_live.n_items || gsb_virtual_any_of_host(t);
 }
 
 static bool may_run_twice(const struct gsb_tenant *t, const struct gsb_item *item)
@@ -46,7 +52,7 @@ static bool may_run_twice(const struct gsb_tenant *t, const struct gsb_item *ite
 
 	if (p->writes_outside || p->order & ~(uint32_t)GSB_RESIZE_ORDER_FLOAT)
 		return false;
-	if (item->fn->module->managed_bytes || (p->loaded_pointers && t->host_live.n_items))
+	if (item->fn->module->managed_bytes || (p->loaded_pointers && has_host_memory(t)))
 		return false;
 	return !knows_host_memory(t, &item->cmd.launch);
 }
