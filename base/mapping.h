@@ -24,7 +24,8 @@ struct gsb_mapping {
 	void *of;	     /* whose memory it is: its owner's word */
 	uint8_t access;	     /* GSB_MAPPING_* */
 	uint8_t had;	     /* while it is busy: the access that it had before */
-	bool busy;	     /* it is being changed: nobody else changes it */
+	uint8_t host_access; /* of memory of the host, in the library: what the program has given its processor */
+	bool busy; /* it is being changed: nobody else changes it */
 };
 
 /* Zeroed is empty. */

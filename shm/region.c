@@ -148,6 +148,23 @@ int gsb_window_block(uint64_t base, uint64_t size)
 	return map_fixed(-1, base, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS);
 }
 
+/* Of a mapping that is shared, an old size of 0 leaves what is there. It is not for children either. */
+int gsb_window_map_again(uint64_t from, uint64_t base, uint64_t size)
+{
+	void *p = mremap((void *)(uintptr_t)from, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+			 (void *)(uintptr_t)base);
+
+	return p == MAP_FAILED ? -errno : 0;
+}
+
+int gsb_window_block_again(uint64_t base, uint64_t size)
+{
+	void *p = mmap((void *)(uintptr_t)base, size, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+
+	return p == MAP_FAILED ? -errno : 0;
+}
+
 void gsb_window_unmap(uint64_t base, uint64_t size)
 {
 	munmap((void *)(uintptr_t)base, size);

@@ -29,6 +29,9 @@ int gsb_memfd_map(int fd, uint64_t size, void **out);
 
 /* Map fd at exactly base, never over something else; MADV_DONTFORK. -EEXIST: the range is taken. */
 int gsb_window_map(int fd, uint64_t base, uint64_t size);
+/* The pages at [from, from + size) of a window once more, at base, in place of what blocks those numbers; and those blocked again. -errno. */
+int gsb_window_map_again(uint64_t from, uint64_t base, uint64_t size);
+int gsb_window_block_again(uint64_t base, uint64_t size);
 /* Take the numbers [base, base + size) out of use: PROT_NONE, no memory behind. -EEXIST as above. */
 int gsb_window_block(uint64_t base, uint64_t size);
 void gsb_window_unmap(uint64_t base, uint64_t size);

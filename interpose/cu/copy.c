@@ -9,13 +9,24 @@
 
 /* ---- ends ---- */
 
+/* Of reserved addresses: the host's memory, where the device may not reach it, is as any other of the program. */
+static enum gsb_place place_of_reserved(uint64_t addr)
+{
+	struct gsb_cu_virtual_place place;
+
+	if (!gsb_cu_virtual_find(addr, &place))
+		return GSB_CU_PAGEABLE;
+	if (!place.is_of_host)
+		return GSB_PLACE_DEVICE;
+	return place.access ? GSB_PLACE_HOST : GSB_CU_PAGEABLE;
+}
+
 struct gsb_cu_end gsb_cu_end_at(uint64_t addr, uint64_t pitch)
 {
 	enum gsb_place place = gsb_in_device_window(addr)	 ? GSB_PLACE_DEVICE
 			       : gsb_in_host_window(addr)	 ? GSB_PLACE_HOST
 			       : gsb_alloc_is_far_variable(addr) ? GSB_PLACE_DEVICE
-			       : gsb_cu_virtual_has(addr)	 ? GSB_PLACE_DEVICE
-								 : GSB_CU_PAGEABLE;
+								 : place_of_reserved(addr);
 
 	return (struct gsb_cu_end){.place = place, .addr = addr, .pitch = pitch};
 }

@@ -4,19 +4,24 @@
 #include "interpose/cu/virtual.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define HASH_NONFATAL_OOM 1 /* never an exit in somebody else's process */
 #include <uthash.h>
 
 #include "base/checked.h"
 #include "base/mapping.h"
+#include "base/log.h"
 #include "interpose/core/post.h"
+#include "interpose/core/process.h"
 #include "interpose/cu/alloc.h"
 #include "interpose/cu/descriptor.h"
 #include "shm/region.h"
 
-#define TRIES 16 /* to find addresses at which the program has nothing */
+#define HOST_MINOR 4  /* of the engine, from which on it has memory of the host */
+#define TRIES	   16 /* to find addresses at which the program has nothing */
 
 struct reservation {
 	uint64_t addr, size;
@@ -27,6 +32,7 @@ struct reservation {
 
 struct backing {
 	uint64_t handle, size; /* handle: as the engine has named it */
+	uint64_t host_addr;    /* of the host: its pages in the window; else 0 */
 	CUmemAllocationProp prop;
 	unsigned n_refs; /* the program's; 0: released */
 	size_t n_mappings;
@@ -285,6 +291,38 @@ CUresult gsb_cu_virtual_create(uint64_t size, const CUmemAllocationProp *prop, u
 	return add_backing(b, handle);
 }
 
+/* An engine that is older knows no such memory. */
+CUresult gsb_cu_virtual_create_of_host(uint64_t size, const CUmemAllocationProp *prop,
+				       uint64_t *handle)
+{
+	const struct gsb_rec_backing_create body = {.size = size};
+	struct gsb_reply_host_backing made;
+	struct backing *b;
+	CUresult result;
+
+	if (!is_whole(0, size))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (gsb_proc.region->header.minor < HOST_MINOR)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (!gsb_proc.host_bytes)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	drop_closed_exports();
+	b = malloc(sizeof(*b));
+	if (!b)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	result = ask(GSB_REC_BACKING_OF_HOST, &body, sizeof(body), &made, sizeof(made));
+	if (result) {
+		free(b);
+		return result;
+	}
+	*b = (struct backing){.handle = made.backing,
+			      .size = size,
+			      .host_addr = made.addr,
+			      .prop = *prop,
+			      .n_refs = 1};
+	return add_backing(b, handle);
+}
+
 CUresult gsb_cu_virtual_release(uint64_t handle)
 {
 	struct backing *b;
@@ -304,20 +342,35 @@ CUresult gsb_cu_virtual_release(uint64_t handle)
 
 /* ---- memory of other processes, and for them ---- */
 
+static void say_not_exported(void)
+{
+	static _Atomic bool said;
+
+	if (!atomic_exchange(&said, true))
+		gsb_log_say(
+			"cuMemExportToShareableHandle of memory of the host is not supported: it is this process's alone; "
+			"memory of the device can be exported");
+}
+
 /* It stays from here on, be it released meanwhile. */
 static CUresult begin_export(uint64_t handle, CUmemAllocationHandleType type, struct backing **out)
 {
 	struct backing *b;
-	bool ok;
+	CUresult result;
 
 	pthread_rwlock_wrlock(&lock);
 	b = find_backing(handle);
-	ok = b && b->n_refs && (b->prop.requestedHandleTypes & type) == type;
-	if (ok)
+	result = !b || !b->n_refs || (b->prop.requestedHandleTypes & type) != type
+			 ? CUDA_ERROR_INVALID_VALUE
+		 : b->host_addr ? CUDA_ERROR_NOT_SUPPORTED
+				: CUDA_SUCCESS;
+	if (!result)
 		b->n_exports++;
 	pthread_rwlock_unlock(&lock);
 	*out = b;
-	return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	if (result == CUDA_ERROR_NOT_SUPPORTED)
+		say_not_exported();
+	return result;
 }
 
 static CUresult make_descriptor(const struct backing *b, struct export *x, int *fd)
@@ -471,6 +524,64 @@ static struct backing *remove_mappings(uint64_t addr, uint64_t size)
 	return over;
 }
 
+/* Of what lies there, which is busy, the first that is of the host. Copied, since others may change the map. Under lock. */
+static bool first_of_host(uint64_t addr, uint64_t size, struct gsb_mapping *out)
+{
+	struct gsb_mapping_run run;
+
+	if (gsb_mappings_run(&mapped, addr, size, &run))
+		return false;
+	for (size_t i = 0; i < run.n; i++) {
+		const struct backing *b = run.first[i].of;
+
+		if (b->host_addr) {
+			*out = run.first[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool find_first_of_host(uint64_t addr, uint64_t size, struct gsb_mapping *out)
+{
+	bool found;
+
+	pthread_rwlock_rdlock(&lock);
+	found = first_of_host(addr, size, out);
+	pthread_rwlock_unlock(&lock);
+	return found;
+}
+
+/* The program sees no more what it has unmapped; its numbers stay blocked. */
+static void hide(uint64_t addr, uint64_t size)
+{
+	struct gsb_mapping m;
+
+	while (find_first_of_host(addr, size, &m)) {
+		if (gsb_window_block_again(m.addr, m.size))
+			gsb_log(GSB_LOG_ERROR, "virtual", "%#llx stays mapped: %m",
+				(unsigned long long)m.addr);
+		size -= m.addr + m.size - addr;
+		addr = m.addr + m.size;
+	}
+}
+
+/* And so does the engine, when it is of the host. */
+static CUresult map_for_program(uint64_t addr, uint64_t size)
+{
+	const struct gsb_rec_backing_range all = {.addr = addr, .size = size};
+	const struct backing *b;
+	struct gsb_mapping m;
+
+	if (!find_first_of_host(addr, size, &m))
+		return CUDA_SUCCESS;
+	b = m.of;
+	if (!gsb_window_map_again(b->host_addr, addr, size))
+		return CUDA_SUCCESS;
+	tell(GSB_REC_BACKING_UNMAP, &all, sizeof(all));
+	return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 CUresult gsb_cu_virtual_map(uint64_t addr, uint64_t size, uint64_t handle)
 {
 	const struct gsb_rec_backing_map body = {.backing = handle, .addr = addr};
@@ -485,6 +596,8 @@ CUresult gsb_cu_virtual_map(uint64_t addr, uint64_t size, uint64_t handle)
 	if (result)
 		return result;
 	result = tell(GSB_REC_BACKING_MAP, &body, sizeof(body));
+	if (!result)
+		result = map_for_program(addr, size);
 	pthread_rwlock_wrlock(&lock);
 	if (result)
 		over = remove_mappings(addr, size);
@@ -560,6 +673,7 @@ static CUresult unmap_range(const struct gsb_rec_backing_range *body)
 	struct backing *over;
 	CUresult result = tell(GSB_REC_BACKING_UNMAP, body, sizeof(*body));
 
+	hide(body->addr, body->size);
 	pthread_rwlock_wrlock(&lock);
 	over = remove_mappings(body->addr, body->size);
 	pthread_rwlock_unlock(&lock);
@@ -610,6 +724,57 @@ CUresult gsb_cu_virtual_set_access(uint64_t addr, uint64_t size, CUmemAccess_fla
 	return result;
 }
 
+/* ---- the processor's access ---- */
+
+static int protection(CUmemAccess_flags access)
+{
+	return (access & 1 ? PROT_READ : 0) | (access & 2 ? PROT_WRITE : 0);
+}
+
+/* Whole mappings of the host. Under lock. */
+static CUresult find_run_of_host(uint64_t addr, uint64_t size, struct gsb_mapping_run *run)
+{
+	if (gsb_mappings_run(&mapped, addr, size, run) || any_busy(run))
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < run->n; i++) {
+		const struct backing *b = run->first[i].of;
+
+		if (!b->host_addr)
+			return CUDA_ERROR_NOT_SUPPORTED;
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult gsb_cu_virtual_check_host_access(uint64_t addr, uint64_t size)
+{
+	struct gsb_mapping_run run;
+	CUresult result;
+
+	pthread_rwlock_rdlock(&lock);
+	result = find_run_of_host(addr, size, &run);
+	pthread_rwlock_unlock(&lock);
+	return result;
+}
+
+CUresult gsb_cu_virtual_set_host_access(uint64_t addr, uint64_t size, CUmemAccess_flags access)
+{
+	struct gsb_mapping_run run;
+	CUresult result;
+
+	pthread_rwlock_wrlock(&lock);
+	result = find_run_of_host(addr, size, &run);
+	for (size_t i = 0; !result && i < run.n; i++) {
+		struct gsb_mapping *m = &run.first[i];
+
+		if (mprotect((void *)m->addr, m->size, protection(access)))
+			result = CUDA_ERROR_OUT_OF_MEMORY;
+		else
+			m->host_access = (uint8_t)access;
+	}
+	pthread_rwlock_unlock(&lock);
+	return result;
+}
+
 /* ---- questions ---- */
 
 static bool find(uint64_t addr, struct gsb_cu_virtual_place *out)
@@ -627,6 +792,8 @@ static bool find(uint64_t addr, struct gsb_cu_virtual_place *out)
 		out->addr = m->addr;
 		out->size = m->size;
 		out->access = (CUmemAccess_flags)m->access;
+		out->host_access = (CUmemAccess_flags)m->host_access;
+		out->is_of_host = b->host_addr;
 		out->types = b->prop.requestedHandleTypes;
 	}
 	return true;

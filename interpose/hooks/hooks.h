@@ -63,6 +63,8 @@ CUresult gsb_mem_take_range(const struct gsb_call *call, uint64_t size, uint64_t
 			    struct gsb_alloc *a);
 /* What is in the map no longer. */
 CUresult gsb_mem_free_device(const struct gsb_alloc *a);
+/* CUDA_ERROR_OUT_OF_MEMORY is our limit's: say so, once. */
+void gsb_mem_say_no_host_room(size_t n);
 
 /* lookup.c */
 CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint64_t flags,

@@ -311,7 +311,7 @@ CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total)
 /* ---- pinned host memory: at the same address in the engine, so its device pointer is itself ---- */
 
 /* A limit of ours: natively the whole machine's memory can be had, and the code alone does not say what to change. */
-static void say_no_room(size_t n)
+void gsb_mem_say_no_host_room(size_t n)
 {
 	static _Atomic bool said;
 
@@ -333,7 +333,7 @@ static CUresult allocate_host(size_t n, struct gsb_alloc *a)
 	result = gsb_proc.host_bytes ? allocate(GSB_REC_HOST_ALLOC, n, life.wire, a)
 				     : CUDA_ERROR_OUT_OF_MEMORY;
 	if (result == CUDA_ERROR_OUT_OF_MEMORY)
-		say_no_room(n);
+		gsb_mem_say_no_host_room(n);
 	return result;
 }
 
@@ -413,8 +413,8 @@ CUresult hook_cuMemHostRegister(void *ptr, size_t n, unsigned flags)
 
 	if (result)
 		return result;
-	if (!ptr || !n || gsb_add_overflows(r.addr, n + 4095, &end) ||
-	    gsb_in_host_window(r.addr) || /* pinned already */
+	if (!ptr || !n || gsb_add_overflows(r.addr, n + 4095, &end) || gsb_in_host_window(r.addr) ||
+	    gsb_cu_virtual_has(r.addr) || /* pinned already */
 	    flags & ~(unsigned)(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
 				CU_MEMHOSTREGISTER_READ_ONLY))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -582,7 +582,7 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdevice
 static CUresult virtual_attribute(void *data, CUpointer_attribute attr, CUdeviceptr ptr,
 				  const struct gsb_cu_virtual_place *place)
 {
-	const struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE,
+	const struct gsb_alloc a = {.kind = place->is_of_host ? GSB_ALLOC_HOST : GSB_ALLOC_DEVICE,
 				    .addr = place->reserved_addr,
 				    .size = place->reserved_size,
 				    .id = place->id | VIRTUAL_ID};

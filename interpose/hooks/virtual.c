@@ -1,6 +1,8 @@
 /*
  * hooks/virtual.c - addresses and memory apart from each other: the driver's virtual memory management. There is one device, and its
- * memory is what can be mapped.
+ * memory is what can be mapped, and pinned memory of the host.
+ *
+ * Which node of the host that is on is left to its kernel: a page comes where it is first touched.
  */
 #include "base/checked.h"
 #include "interpose/cu/ctx.h"
@@ -48,13 +50,28 @@ CUresult hook_cuMemAddressFree(CUdeviceptr ptr, size_t size)
 
 /* ---- memory ---- */
 
+static bool is_host(const CUmemLocation *where)
+{
+	return where->type == CU_MEM_LOCATION_TYPE_HOST ||
+	       where->type == CU_MEM_LOCATION_TYPE_HOST_NUMA ||
+	       where->type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+}
+
+/* Whose access is meant. Of the host all nodes are one, and the number is not looked at, as the driver documents it. */
 static CUresult check_location(const CUmemLocation *where)
 {
 	if (where->type == CU_MEM_LOCATION_TYPE_DEVICE)
 		return where->id ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
-	return where->type > CU_MEM_LOCATION_TYPE_NONE &&
-			       where->type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT
-		       ? CUDA_ERROR_NOT_SUPPORTED
+	return is_host(where) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* As the driver documents it: no memory is made on the node that the thread happens to be on, and that of no node is never exported. */
+static CUresult check_host_prop(const CUmemAllocationProp *prop)
+{
+	if (prop->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA)
+		return prop->location.id < 0 ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+	return prop->location.type == CU_MEM_LOCATION_TYPE_HOST && !prop->requestedHandleTypes
+		       ? CUDA_SUCCESS
 		       : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -66,7 +83,17 @@ static CUresult check_prop(const CUmemAllocationProp *prop)
 	if (prop->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
 	    prop->allocFlags.usage)
 		return CUDA_ERROR_NOT_SUPPORTED;
-	return check_location(&prop->location);
+	return is_host(&prop->location) ? check_host_prop(prop) : check_location(&prop->location);
+}
+
+/* As other pinned memory it has a limit of ours. */
+static CUresult create_of_host(size_t size, const CUmemAllocationProp *prop, uint64_t *handle)
+{
+	CUresult result = gsb_cu_virtual_create_of_host(size, prop, handle);
+
+	if (result == CUDA_ERROR_OUT_OF_MEMORY)
+		gsb_mem_say_no_host_room(size);
+	return result;
 }
 
 CUresult hook_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
@@ -85,7 +112,8 @@ CUresult hook_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 		return result;
 	granted = *prop;
 	granted.allocFlags.compressionType = 0; /* which may be asked for, and need not be given */
-	result = gsb_cu_virtual_create(size, &granted, &made);
+	result = is_host(&prop->location) ? create_of_host(size, &granted, &made)
+					  : gsb_cu_virtual_create(size, &granted, &made);
 	if (!result)
 		*handle = made;
 	return result;
@@ -146,17 +174,16 @@ CUresult hook_cuMemUnmap(CUdeviceptr ptr, size_t size)
 	return result ? result : gsb_cu_virtual_unmap(ptr, size);
 }
 
-/* The last word about the device counts. */
-CUresult hook_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t n)
-{
-	CUresult result = enter();
+/* The last word about each counts. NULL: nothing is said of it. */
+struct words {
+	const CUmemAccessDesc *device, *host;
+};
 
-	if (result)
-		return result;
-	if (!desc || !n)
-		return CUDA_ERROR_INVALID_VALUE;
+static CUresult read_words(const CUmemAccessDesc *desc, size_t n, struct words *out)
+{
 	for (size_t i = 0; i < n; i++) {
-		result = check_location(&desc[i].location);
+		CUresult result = check_location(&desc[i].location);
+
 		if (result == CUDA_ERROR_INVALID_DEVICE)
 			return CUDA_ERROR_INVALID_VALUE;
 		if (result)
@@ -165,8 +192,28 @@ CUresult hook_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc
 		    desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
 		    desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
 			return CUDA_ERROR_INVALID_VALUE;
+		*(is_host(&desc[i].location) ? &out->host : &out->device) = &desc[i];
 	}
-	return gsb_cu_virtual_set_access(ptr, size, desc[n - 1].flags);
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t n)
+{
+	struct words words = {0};
+	CUresult result = enter();
+
+	if (result)
+		return result;
+	if (!desc || !n)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = read_words(desc, n, &words);
+	if (!result && words.host)
+		result = gsb_cu_virtual_check_host_access(ptr, size);
+	if (!result && words.device)
+		result = gsb_cu_virtual_set_access(ptr, size, words.device->flags);
+	if (!result && words.host)
+		result = gsb_cu_virtual_set_host_access(ptr, size, words.host->flags);
+	return result;
 }
 
 CUresult hook_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *where, CUdeviceptr ptr)
@@ -178,6 +225,8 @@ CUresult hook_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *whe
 		return result;
 	if (!gsb_cu_virtual_find(ptr, &place) || !place.size)
 		return CUDA_ERROR_INVALID_VALUE;
-	*flags = (unsigned long long)place.access;
+	if (is_host(where) && !place.is_of_host)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	*flags = (unsigned long long)(is_host(where) ? place.host_access : place.access);
 	return CUDA_SUCCESS;
 }

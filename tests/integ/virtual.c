@@ -6,6 +6,7 @@
  *   virtual CASE       this one, here
  *   virtual --list     their names
  *   virtual quota|zero|over-the-end|free|context|hold    what only the library says: see there
+ *   virtual host-quota|host-refused|host-alone|host-soak|host-hold    likewise, of memory of the host
  *
  * An answer is a CUresult, a count, or what was read back. Nothing that is printed depends on addresses or on time.
  */
@@ -611,6 +612,237 @@ static void case_async(void)
 	say("second", word(at + UNIT));
 }
 
+/* ---- memory of the host, as programs make it for their pinned memory ---- */
+
+/* That of the device, if it has one. */
+static CUmemLocation host_node(void)
+{
+	const long id = device_attribute(134); /* HOST_NUMA_ID */
+
+	return (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST_NUMA, id < 0 ? 0 : (int)id};
+}
+
+static CUmemAllocationProp host_prop(void)
+{
+	return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+				     .location = host_node()};
+}
+
+static CUmemGenericAllocationHandle create_of_host(size_t units)
+{
+	const CUmemAllocationProp p = host_prop();
+	CUmemGenericAllocationHandle h = 0;
+
+	must(cu.cuMemCreate(&h, units * UNIT, &p, 0));
+	return h;
+}
+
+static CUresult allow_two(CUdeviceptr at, size_t units)
+{
+	const CUmemAccessDesc two[] = {both, {host_node(), CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
+
+	return cu.cuMemSetAccess(at, units * UNIT, two, 2);
+}
+
+static void map_host(CUdeviceptr at, size_t units, CUmemGenericAllocationHandle h)
+{
+	must(cu.cuMemMap(at, units * UNIT, 0, h, 0));
+	must(allow_two(at, units));
+}
+
+static volatile uint32_t *words_at(CUdeviceptr at)
+{
+	return (volatile uint32_t *)(uintptr_t)at;
+}
+
+static void case_host(void)
+{
+	const CUmemAllocationProp p = host_prop();
+	CUmemGenericAllocationHandle h = 0;
+	CUmemAllocationProp got;
+	CUdeviceptr at = reserve(2);
+	size_t bytes = 0;
+
+	say("supported", device_attribute(141));
+	say("minimum", cu.cuMemGetAllocationGranularity(&bytes, &p, 0));
+	say("minimum-bytes", (long)bytes);
+	say("recommended", cu.cuMemGetAllocationGranularity(&bytes, &p, 1));
+	say("recommended-bytes", (long)bytes);
+	say("create", cu.cuMemCreate(&h, 2 * UNIT, &p, 0));
+	say("prop", cu.cuMemGetAllocationPropertiesFromHandle(&got, h));
+	say("prop-place", got.location.type);
+	say("prop-same-node", got.location.id == p.location.id);
+	say("map", cu.cuMemMap(at, 2 * UNIT, 0, h, 0));
+	say("access", allow_two(at, 2));
+	for (uint32_t i = 0; i < 2 * WORDS; i++)
+		words_at(at)[i] = i;
+	say("kernel", launch_add(at, 2 * WORDS, 5));
+	say("kernel-end", cu.cuCtxSynchronize());
+	say("first", words_at(at)[0]);
+	say("last", words_at(at)[2 * WORDS - 1]);
+	say("release", cu.cuMemRelease(h));
+	words_at(at)[WORDS] = 77;
+	say("released", word(at + UNIT));
+	say("unmap", cu.cuMemUnmap(at, 2 * UNIT));
+	say("free", cu.cuMemAddressFree(at, 2 * UNIT));
+}
+
+static void case_host_copies(void)
+{
+	static uint32_t pageable[2 * WORDS];
+	CUdeviceptr at = reserve(2), plain = 0;
+	void *words = (void *)(uintptr_t)at;
+	CUstream s;
+	long wrong = 0;
+
+	map_host(at, 2, create_of_host(2));
+	must(cu.cuMemAlloc_v2(&plain, 2 * UNIT));
+	must(cu.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (uint32_t i = 0; i < 2 * WORDS; i++)
+		words_at(at)[i] = i * 3;
+	say("to", cu.cuMemcpyHtoDAsync_v2(plain, words, 2 * UNIT, s));
+	say("to-end", cu.cuStreamSynchronize(s));
+	must(launch_add(plain, 2 * WORDS, 1));
+	say("from", cu.cuMemcpyDtoH_v2(words, plain, 2 * UNIT));
+	for (uint32_t i = 0; i < 2 * WORDS; i++)
+		wrong += words_at(at)[i] != i * 3 + 1;
+	say("wrong", wrong);
+	say("fill", cu.cuMemsetD32_v2(at, 9, WORDS));
+	say("filled", words_at(at)[WORDS - 1]);
+	say("not-filled", words_at(at)[WORDS] == WORDS * 3 + 1);
+	say("device-to-it", cu.cuMemcpyDtoD_v2(at + UNIT, plain, UNIT));
+	must(cu.cuCtxSynchronize());
+	say("first", words_at(at)[WORDS]);
+	say("it-to-pageable", cu.cuMemcpyDtoH_v2(pageable, at, 2 * UNIT));
+	say("pageable", pageable[WORDS + 1]);
+	say("unknown-direction", cu.cuMemcpy(plain, at, 4));
+	say("word", word(plain));
+	say("unmap", cu.cuMemUnmap(at, 2 * UNIT));
+}
+
+/* It grows by what lies right behind it: copies, fills and kernels run over the seam. */
+static void case_host_grow(void)
+{
+	CUdeviceptr at = reserve(8), plain = 0;
+	long wrong = 0;
+
+	must(cu.cuMemAddressFree(at, 8 * UNIT));
+	must(cu.cuMemAddressReserve(&at, UNIT, 0, at, 0));
+	map_host(at, 1, create_of_host(1));
+	for (unsigned i = 1; i < 4; i++) {
+		CUdeviceptr more = 0;
+
+		must(cu.cuMemAddressReserve(&more, UNIT, 0, at + i * UNIT, 0));
+		say("behind", more == at + i * UNIT);
+		map_host(more, 1, create_of_host(1));
+	}
+	must(cu.cuMemAlloc_v2(&plain, 4 * UNIT));
+	for (uint32_t i = 0; i < 4 * WORDS; i++)
+		words_at(at)[i] = i;
+	say("to", cu.cuMemcpyHtoD_v2(plain, (void *)(uintptr_t)at, 4 * UNIT));
+	say("fill", cu.cuMemsetD32_v2(at, 0, 4 * WORDS));
+	say("filled", words_at(at)[4 * WORDS - 1]);
+	say("from", cu.cuMemcpyDtoH_v2((void *)(uintptr_t)(at + 4), plain + 4, 4 * UNIT - 8));
+	say("kernel", launch_add(at, 4 * WORDS, 1));
+	must(cu.cuCtxSynchronize());
+	for (uint32_t i = 1; i < 4 * WORDS - 1; i++)
+		wrong += words_at(at)[i] != i + 1;
+	say("wrong", wrong);
+	for (unsigned i = 4; i--;) {
+		must(cu.cuMemUnmap(at + i * UNIT, UNIT));
+		say("free", cu.cuMemAddressFree(at + i * UNIT, UNIT));
+	}
+}
+
+static void case_host_alias(void)
+{
+	CUmemGenericAllocationHandle h = create_of_host(1), again = 0;
+	CUdeviceptr a = reserve(1), b = reserve(1);
+
+	map_host(a, 1, h);
+	map_host(b, 1, h);
+	words_at(a)[7] = 4;
+	say("same", words_at(b)[7]);
+	must(launch_add(b, WORDS, 3));
+	must(cu.cuCtxSynchronize());
+	say("written", words_at(a)[7]);
+	say("unmap", cu.cuMemUnmap(a, UNIT));
+	say("release", cu.cuMemRelease(h));
+	say("retain", cu.cuMemRetainAllocationHandle(&again, (void *)(b + 100)));
+	say("unmap-last", cu.cuMemUnmap(b, UNIT));
+	map_host(a, 1, again);
+	say("kept", words_at(a)[7]);
+	say("release-last", cu.cuMemRelease(again));
+	say("end", cu.cuMemUnmap(a, UNIT));
+}
+
+/* The device is named, and the host is not. */
+static void case_host_unsaid(void)
+{
+	CUdeviceptr at = reserve(1);
+
+	must(cu.cuMemMap(at, UNIT, 0, create_of_host(1), 0));
+	say("access", cu.cuMemSetAccess(at, UNIT, &both, 1));
+	words_at(at)[3] = 4;
+	must(launch_add(at, WORDS, 3));
+	must(cu.cuCtxSynchronize());
+	say("word", words_at(at)[3]);
+}
+
+static void case_host_pointer(void)
+{
+	CUdeviceptr at = reserve(2), found = 0;
+	void *host = NULL;
+	CUmemLocation node = host_node();
+	unsigned long long flags = 99;
+
+	map_host(at, 2, create_of_host(2));
+	say_attribute("mapped", at + UNIT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+	say_attribute("mapped", at + UNIT, CU_POINTER_ATTRIBUTE_IS_MANAGED);
+	say_attribute("mapped", at + UNIT, CU_POINTER_ATTRIBUTE_MAPPED);
+	say("device",
+	    cu.cuPointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at + UNIT));
+	say("device-same", found == at + UNIT);
+	say("host", cu.cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, at + UNIT));
+	say("host-same", (CUdeviceptr)(uintptr_t)host == at + UNIT);
+	say("get-device", cu.cuMemGetAccess(&flags, &both.location, at));
+	say("get-device-flags", (long)flags);
+	say("get-host", cu.cuMemGetAccess(&flags, &node, at));
+	say("get-host-flags", (long)flags);
+}
+
+/* Of no node, or of the thread's. */
+static void case_host_create(void)
+{
+	CUmemAllocationProp p = host_prop(), got;
+	CUmemGenericAllocationHandle h = 0;
+
+	say("half", cu.cuMemCreate(&h, UNIT / 2, &p, 0));
+	p.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+	say("current-node", cu.cuMemCreate(&h, UNIT, &p, 0));
+	p.location.type = CU_MEM_LOCATION_TYPE_HOST;
+	say("no-node", cu.cuMemCreate(&h, UNIT, &p, 0));
+	must(cu.cuMemGetAllocationPropertiesFromHandle(&got, h));
+	say("no-node-place", got.location.type);
+	say("release", cu.cuMemRelease(h));
+	p.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	say("no-node-exportable", cu.cuMemCreate(&h, UNIT, &p, 0));
+}
+
+/* What the host alone may access. */
+static void case_fault_host_alone(void)
+{
+	const CUmemAccessDesc host = {host_node(), CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUdeviceptr at = reserve(1), to = make(1);
+
+	must(cu.cuMemMap(at, UNIT, 0, create_of_host(1), 0));
+	say("access", cu.cuMemSetAccess(at, UNIT, &host, 1));
+	words_at(at)[0] = 3;
+	say("word", words_at(at)[0]);
+	say("launch", launch_look(at, to));
+	say("end", cu.cuCtxSynchronize());
+}
+
 /* ---- what only the library says ---- */
 
 /* Under a limit of 32 MiB: what is made counts, once, and what is reserved does not. */
@@ -682,6 +914,130 @@ static void other_context(void)
 	say("unmap", cu.cuMemUnmap(at, UNIT));
 }
 
+/* Under a limit of 16 MiB of pinned memory, which other pinned memory takes of, too. */
+static void other_host_quota(void)
+{
+	const CUmemAllocationProp p = host_prop();
+	CUmemGenericAllocationHandle h = 0, big;
+	CUdeviceptr at = reserve(2);
+	void *pinned = NULL;
+
+	say("too-much", cu.cuMemCreate(&big, 9 * UNIT, &p, 0));
+	big = create_of_host(6);
+	say("rest", cu.cuMemCreate(&h, 3 * UNIT, &p, 0));
+	say("pinned", cu.cuMemHostAlloc(&pinned, 3 * UNIT, 0));
+	h = create_of_host(2);
+	map_host(at, 2, h);
+	must(cu.cuMemRelease(h));
+	must(cu.cuMemRelease(big));
+	say("mapped-counts", cu.cuMemCreate(&h, 7 * UNIT, &p, 0));
+	must(cu.cuMemUnmap(at, 2 * UNIT));
+	say("unmapped-does-not", cu.cuMemCreate(&h, 8 * UNIT, &p, 0));
+	say("device-has-its-own", cu.cuMemCreate(&big, 16 * UNIT, &prop, 0));
+}
+
+/* What it can have only of the device, and what only of the host. */
+static void other_host_refused(void)
+{
+	const CUmemAccessDesc host = {host_node(), CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemAllocationProp p = host_prop();
+	CUmemGenericAllocationHandle h = 0;
+	unsigned long long flags = 99;
+	CUdeviceptr at = make(1);
+	int fd = -1;
+
+	say("device-for-the-host", cu.cuMemSetAccess(at, UNIT, &host, 1));
+	say("device-asked", cu.cuMemGetAccess(&flags, &host.location, at));
+	p.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	say("exportable", cu.cuMemCreate(&h, UNIT, &p, 0));
+	say("export",
+	    cu.cuMemExportToShareableHandle(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	must(cu.cuMemMap(at = reserve(1), UNIT, 0, h, 0));
+	say("register", cu.cuMemHostRegister_v2((void *)(uintptr_t)at, UNIT, 0));
+	p.location.id = -1;
+	say("no-node", cu.cuMemCreate(&h, UNIT, &p, 0));
+}
+
+/* Without access of the device's it is memory of the program's as any other; and what the host may do follows what it is told. */
+static void other_host_alone(void)
+{
+	CUmemAccessDesc host = {host_node(), CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUdeviceptr at = reserve(1), plain = 0;
+	void *words = (void *)(uintptr_t)at;
+	unsigned long long flags = 99;
+	int ends[2];
+
+	must(cu.cuMemAlloc_v2(&plain, UNIT));
+	must(cu.cuMemMap(at, UNIT, 0, create_of_host(1), 0));
+	must(cu.cuMemGetAccess(&flags, &host.location, at));
+	say("before", (long)flags);
+	must(cu.cuMemSetAccess(at, UNIT, &host, 1));
+	words_at(at)[5] = 31;
+	say("to", cu.cuMemcpyHtoD_v2(plain, words, UNIT));
+	must(launch_add(plain, WORDS, 2));
+	say("from", cu.cuMemcpyDtoH_v2(words, plain, UNIT));
+	say("word", words_at(at)[5]);
+	say("as-the-device-s", cu.cuMemcpyDtoD_v2(plain, at, 4));
+	host.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	say("take-away", cu.cuMemSetAccess(at, UNIT, &host, 1));
+	must(pipe(ends) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS);
+	say("readable", write(ends[1], words, 1));
+	host.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+	say("read", cu.cuMemSetAccess(at, UNIT, &host, 1));
+	say("readable", write(ends[1], words, 1));
+	say("writable", read(ends[0], words, 1));
+	must(cu.cuMemUnmap(at, UNIT));
+	say("unmapped", write(ends[1], words, 1));
+}
+
+/* Again and again under a limit that has room for two, by threads that do not know of each other; each time it is zero. */
+static void *soak(void *arg)
+{
+	long *wrong = arg;
+	CUdeviceptr at = reserve(2);
+
+	must(cu.cuCtxSetCurrent(ctx));
+	for (unsigned i = 0; i < 200; i++) {
+		CUmemGenericAllocationHandle h = create_of_host(2);
+
+		map_host(at, 2, h);
+		must(cu.cuMemRelease(h));
+		*wrong += words_at(at)[0] || words_at(at)[2 * WORDS - 1];
+		words_at(at)[2 * WORDS - 1] = i;
+		must(launch_add(at + 2 * UNIT - 4, 1, 1));
+		must(cu.cuCtxSynchronize());
+		*wrong += words_at(at)[2 * WORDS - 1] != i + 1;
+		words_at(at)[0] = 1;
+		must(cu.cuMemUnmap(at, 2 * UNIT));
+	}
+	return NULL;
+}
+
+static void other_host_soak(void)
+{
+	long wrong[2] = {0};
+	pthread_t threads[2];
+
+	for (unsigned i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, soak, &wrong[i]);
+	for (unsigned i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	say("wrong", wrong[0] + wrong[1]);
+	say("all-is-back", create_of_host(8) != 0);
+}
+
+static void other_host_hold(void)
+{
+	CUdeviceptr at = reserve(8);
+
+	for (unsigned i = 0; i < 8; i++)
+		map_host(at + i * UNIT, 1, create_of_host(1));
+	must(launch_add(at, 8 * WORDS, 1));
+	say("holds", 8);
+	fflush(stdout);
+	pause();
+}
+
 /* Maps, says so, and waits to be killed. */
 static void other_hold(void)
 {
@@ -716,6 +1072,14 @@ static const struct answers_case cases[] =
 		{"middle", case_middle},
 		{"thread", case_thread},
 		{"async", case_async},
+		{"host", case_host},
+		{"host-copies", case_host_copies},
+		{"host-grow", case_host_grow},
+		{"host-alias", case_host_alias},
+		{"host-unsaid", case_host_unsaid},
+		{"host-pointer", case_host_pointer},
+		{"host-create", case_host_create},
+		{"fault-host-alone", case_fault_host_alone},
 },
 				 others[] = {
 					 {"quota", other_quota},
@@ -724,6 +1088,11 @@ static const struct answers_case cases[] =
 					 {"free", other_free},
 					 {"context", other_context},
 					 {"hold", other_hold},
+					 {"host-quota", other_host_quota},
+					 {"host-refused", other_host_refused},
+					 {"host-alone", other_host_alone},
+					 {"host-soak", other_host_soak},
+					 {"host-hold", other_host_hold},
 };
 
 static void set_up(void)
