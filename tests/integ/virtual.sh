@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # virtual.sh - addresses and memory apart from each other under a real broker on the emulated H200: each case of
-# tests/integ/virtual gives the answers that NVIDIA's driver gave to the same program on an H100.
+# tests/integ/virtual gives the answers that NVIDIA's driver gave to the same program on an H100; those of memory of the host (host-*) are as it documents
+# them, and as it was seen to do on an H200.
 # Usage: from the build folder: srcdir=... tests/integ/virtual.sh
 srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/lib.sh
