@@ -112,6 +112,9 @@ CUresult hook_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 		return result;
 	granted = *prop;
 	granted.allocFlags.compressionType = 0; /* which may be asked for, and need not be given */
+	if (granted.location.type ==
+	    CU_MEM_LOCATION_TYPE_HOST) /* it is some node's, as a driver says */
+		granted.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
 	result = is_host(&prop->location) ? create_of_host(size, &granted, &made)
 					  : gsb_cu_virtual_create(size, &granted, &made);
 	if (!result)

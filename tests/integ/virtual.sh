@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # virtual.sh - addresses and memory apart from each other under a real broker on the emulated H200: each case of
-# tests/integ/virtual gives the answers that NVIDIA's driver gave to the same program on an H100; those of memory of the host (host-*) are as it documents
-# them, and as it was seen to do on an H200.
+# tests/integ/virtual gives the answers that NVIDIA's driver gave to the same program on an H100; those of memory of the host (host-*) on an H200.
 # Usage: from the build folder: srcdir=... tests/integ/virtual.sh
 srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/lib.sh
@@ -96,9 +95,13 @@ virtual_memory_of_a_killed_tenant_is_the_others() {
 # host_answers: of the cases that end no context, and again and again under a limit.
 host_answers() {
 	local name
-	for name in host host-copies host-grow host-alias host-unsaid host-pointer; do
+	for name in host host-copies host-grow host-alias host-pointer; do
 		answers "$name"
 	done
+	expect_equal "$(tenant seam "$program" host-seam 2>"$dir/err")" "host-seam fill 0
+host-seam filled 1"
+	expect_equal "$(tenant unsaid "$program" host-unsaid 2>"$dir/err")" "host-unsaid access 0
+host-unsaid word 7"
 	expect_equal "$(tenant small "$program" host-soak 2>"$dir/err")" "host-soak wrong 0
 host-soak all-is-back 1"
 	await_no_tenants
