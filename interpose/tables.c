@@ -278,6 +278,16 @@ static void say_old_runtime(void)
 			"build it with CUDA 12 or later (said once; GSB_DEBUG=quiet silences this)");
 }
 
+/* Who cannot have it hears another reason. */
+static CUresult genuine_table(const void **table, const CUuuid *id, const void *asker)
+{
+	CUresult result = gsb_genuine_table(table, id, asker);
+
+	if (!result)
+		say_old_runtime();
+	return result;
+}
+
 CUresult hook_cuGetExportTable(const void **table, const CUuuid *id, const void *asker)
 {
 	if (!table || !id)
@@ -286,10 +296,8 @@ CUresult hook_cuGetExportTable(const void **table, const CUuuid *id, const void 
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(tables); i++) {
 		if (memcmp(tables[i].id, id->bytes, sizeof(id->bytes)))
 			continue;
-		if (!tables[i].table) {
-			say_old_runtime();
-			return gsb_genuine_table(table, id, asker);
-		}
+		if (!tables[i].table)
+			return genuine_table(table, id, asker);
 		*table = tables[i].table;
 		return CUDA_SUCCESS;
 	}
