@@ -117,14 +117,15 @@ static int add_branch(struct gsb_cu_exec *x, const struct gsb_graph_node *node)
 {
 	const struct gsb_graph_condition *c = &node->work.condition;
 	struct gsb_cu_branch *more = realloc(x->branches, (x->n_branches + 1) * sizeof(*more));
-	struct gsb_lane_plan *plans = calloc(c->n, sizeof(*plans));
-	int r = more && plans ? 0 : -ENOMEM;
+	struct gsb_lane_plan *plans;
+	int r = 0;
 
-	x->branches = more ? more : x->branches;
-	if (r) {
-		free(plans);
-		return r;
-	}
+	if (!more)
+		return -ENOMEM;
+	x->branches = more;
+	plans = calloc(c->n, sizeof(*plans));
+	if (!plans)
+		return -ENOMEM;
 	more[x->n_branches++] = (struct gsb_cu_branch){node, plans};
 	for (uint32_t i = 0; i < c->n && !r; i++)
 		r = gsb_lane_plan_make(c->bodies[i], &plans[i]);

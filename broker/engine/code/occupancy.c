@@ -44,7 +44,7 @@ static int blocks_per_sm(const struct gsb_arch *arch, const struct gsb_kernel_fn
 {
 	struct gsb_block_need need;
 	struct gsb_kernel k;
-	struct gsb_occupancy o;
+	struct gsb_occupancy o = {0};
 	int err = need_of(arch, fn, threads, dynamic, &k, &need);
 
 	if (!err)
