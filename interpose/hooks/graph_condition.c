@@ -225,9 +225,11 @@ CUresult gsb_graph_condition_run(struct gsb_cu_exec *x, const struct gsb_graph_n
 
 	do {
 		result = b ? wait_before(x, stream) : CUDA_ERROR_INVALID_VALUE;
-		i = result ? c->n : choose(c);
+		if (result)
+			return result; /* the node may be gone */
+		i = choose(c);
 		if (i >= c->n)
-			return result;
+			return CUDA_SUCCESS;
 		result = gsb_graph_run_in_order(x, &b->plans[i], stream);
 	} while (!result && c->type == CU_GRAPH_COND_TYPE_WHILE);
 	return result;

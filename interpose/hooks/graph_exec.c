@@ -452,8 +452,10 @@ static CUresult run_step(struct gsb_cu_exec *x, const struct gsb_lane_step *s, C
 	return result;
 }
 
+/* A launch that waits for a condition lets other threads in, which may end x. */
 static CUresult run(struct gsb_cu_exec *x, const struct gsb_cu_stream_ref *s)
 {
+	CUgraphExec handle = (CUgraphExec)gsb_object_name(x);
 	CUstream streams[GSB_N_LANES];
 	CUresult result = gsb_cu_exec_prepare(x, s, streams);
 
@@ -463,6 +465,8 @@ static CUresult run(struct gsb_cu_exec *x, const struct gsb_cu_stream_ref *s)
 		result = gsb_graph_reset_words(x->graph, streams[0]);
 	for (uint32_t i = 0; !result && i < x->plan.n_steps; i++)
 		result = run_step(x, &x->plan.steps[i], streams[x->plan.steps[i].lane]);
+	if (gsb_cu_exec_get(handle) != x)
+		return result;
 	if (!result)
 		result = hook_cuEventRecord(gsb_cu_exec_end(x), streams[0], 0);
 	x->was_launched |= !result;

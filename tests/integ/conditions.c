@@ -8,10 +8,12 @@
  *
  * An answer is a CUresult, a count, or the order in which kernels have left their marks.
  */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/integ/answers.h"
 #include "tests/unit/tenant.h"
@@ -565,7 +567,34 @@ static void case_many(void)
 	say("handles", result);
 }
 
-static const struct answers_case others[] = {{"refused", case_refused}, {"many", case_many}};
+static void *launch_endless(void *exec)
+{
+	must(cu.cuCtxSetCurrent(ctx));
+	return (void *)(uintptr_t)cu.cuGraphLaunch(exec, NULL);
+}
+
+/* A launch waits in a loop without end, and another thread ends its graph. */
+static void case_destroyed(void)
+{
+	const struct timespec a_while = {0, 200000000};
+	CUgraph g = graph(), body;
+	CUgraphExec x;
+	pthread_t thread;
+	void *result;
+
+	choice(g, NULL, handle_in(g, 1, 1), CU_GRAPH_COND_TYPE_WHILE, 1, &body);
+	x = instantiate(g);
+	if (pthread_create(&thread, NULL, launch_endless, x))
+		abort();
+	nanosleep(&a_while, NULL);
+	say("destroy", cu.cuGraphExecDestroy(x));
+	pthread_join(thread, &result);
+	say("launch", (long)(uintptr_t)result);
+}
+
+static const struct answers_case others[] = {{"refused", case_refused},
+					     {"many", case_many},
+					     {"destroyed", case_destroyed}};
 
 static const struct answers_case cases[] = {
 	{"handles", case_handles}, {"params", case_params}, {"nodes", case_nodes},

@@ -34,7 +34,15 @@ conditions_have_handles_without_end() {
 	end_broker
 }
 
+conditions_end_with_their_graph() {
+	start_real_broker
+	expect_equal "$(tenant destroyed "$program" destroyed 2>"$dir/err")" "destroyed destroy 0
+destroyed launch 1"
+	end_broker
+}
+
 run_case conditions_answers_as_expected
 run_case conditions_refuse_what_is_no_handle
 run_case conditions_have_handles_without_end
+run_case conditions_end_with_their_graph
 [ "$failures" -eq 0 ]
