@@ -592,9 +592,8 @@ static void case_destroyed(void)
 	say("launch", (long)(uintptr_t)result);
 }
 
-static const struct answers_case others[] = {{"refused", case_refused},
-					     {"many", case_many},
-					     {"destroyed", case_destroyed}};
+static const struct answers_case others[] = {
+	{"refused", case_refused}, {"many", case_many}, {"destroyed", case_destroyed}};
 
 static const struct answers_case cases[] = {
 	{"handles", case_handles}, {"params", case_params}, {"nodes", case_nodes},
