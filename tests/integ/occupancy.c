@@ -213,9 +213,31 @@ static const struct answers_case cases[] = {
 	{"best", best},
 };
 
+/* Blocks of 4 KiB, whatever is preferred. */
+static void prefer(void)
+{
+	static const int carved[] = {-1, 0, 100};
+	CUfunction f = kernel("none");
+
+	for (unsigned i = 0; i < N(carved); i++) {
+		int n = 0;
+
+		must(cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+					   carved[i]));
+		must(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, f, 32, 4096));
+		say("blocks", carved[i], 4096, n);
+	}
+}
+
+static const struct answers_case others[] = {{"prefer", prefer}};
+
 int main(int argc, char **argv)
 {
-	static const struct answers all = {.set_up = set_up, .cases = cases, .n_cases = N(cases)};
+	static const struct answers all = {.set_up = set_up,
+					   .cases = cases,
+					   .others = others,
+					   .n_cases = N(cases),
+					   .n_others = N(others)};
 
 	return answers_main(&all, argc, argv);
 }

@@ -16,5 +16,15 @@ occupancy_answers_as_expected() {
 	all_answer_as_expected
 }
 
+# What an SM of this GPU has of shared memory is shared memory: 96 KiB.
+occupancy_of_pascal_has_no_preference() {
+	real_device=emu:titanx-pascal start_real_broker
+	expect_equal "$(tenant prefer "$program" prefer 2>"$dir/err")" "prefer blocks -1 4096 24
+prefer blocks 0 4096 24
+prefer blocks 100 4096 24"
+	end_broker
+}
+
 run_case occupancy_answers_as_expected
+run_case occupancy_of_pascal_has_no_preference
 [ "$failures" -eq 0 ]

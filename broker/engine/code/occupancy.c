@@ -24,13 +24,15 @@ static int need_of(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn, 
 	return gsb_block_need(arch, k, &gsb_rules_hardware, need);
 }
 
-/* The least that there is for one block, and for what the program prefers. */
+/* The least that there is for one block, and for what the program prefers. Before compute capability 7.0 shared memory is apart from L1, and nothing is preferred. */
 static uint32_t capacity_for(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
 			     const struct gsb_block_need *need)
 {
 	int percent = fn->carveout_percent < 0 ? 100 : fn->carveout_percent;
 	uint64_t wanted = (uint64_t)arch->smem_bytes * (unsigned)percent / 100;
 
+	if (arch->cc_major < 7)
+		return arch->smem_bytes;
 	if (wanted < need->smem_bytes)
 		wanted = need->smem_bytes;
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(capacities_kib); i++)
