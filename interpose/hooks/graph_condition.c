@@ -7,6 +7,7 @@
  * not at once; and of a chosen graph the nodes run one after the other, in the stream of the node.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "interpose/cu/ctx.h"
 #include "interpose/hooks/graph.h"
@@ -17,25 +18,37 @@
 #define PAGE_BYTES 4096
 #define N_WORDS	   (PAGE_BYTES / sizeof(uint32_t))
 
-/* Of one context, with which its memory goes; with the lock of the graphs. */
+/* Of one life of a context, with which its memory goes; with the lock of the graphs. */
 struct page {
 	struct page *next;
 	uint64_t wire;
 	uint32_t *words;
-	uint64_t taken[N_WORDS / 64];
+	bool is_taken[N_WORDS];
 };
 
 static struct page *pages;
 
-static uint32_t *take_word(struct page *p)
+static bool is_alive(const struct page *p)
 {
-	for (unsigned i = 0; i < N_WORDS; i++) {
-		if (p->taken[i / 64] >> i % 64 & 1)
+	return atomic_load_explicit(&gsb_cu_wire_ctx(p->wire)->wire, memory_order_acquire) ==
+	       p->wire;
+}
+
+/* Graphs may outlive the context of their words. */
+static void free_dead_pages(void)
+{
+	struct page **at = &pages;
+
+	while (*at) {
+		struct page *p = *at;
+
+		if (is_alive(p) || memchr(p->is_taken, true, N_WORDS)) {
+			at = &p->next;
 			continue;
-		p->taken[i / 64] |= 1ull << i % 64;
-		return &p->words[i];
+		}
+		*at = p->next;
+		free(p);
 	}
-	return NULL;
 }
 
 /* Of the current context. */
@@ -50,6 +63,7 @@ static CUresult add_page(uint64_t wire)
 		free(p);
 		return result;
 	}
+	free_dead_pages();
 	p->wire = wire;
 	p->words = words;
 	p->next = pages;
@@ -57,76 +71,85 @@ static CUresult add_page(uint64_t wire)
 	return CUDA_SUCCESS;
 }
 
-static uint32_t *find_word(uint64_t wire)
+static bool *find_free(uint64_t wire, uint32_t **word)
 {
-	uint32_t *word = NULL;
+	for (struct page *p = pages; p; p = p->next) {
+		bool *flag = p->wire == wire ? memchr(p->is_taken, false, N_WORDS) : NULL;
 
-	for (struct page *p = pages; p && !word; p = p->next)
-		if (p->wire == wire)
-			word = take_word(p);
-	return word;
+		if (flag) {
+			*word = &p->words[flag - p->is_taken];
+			return flag;
+		}
+	}
+	return NULL;
 }
 
-static CUresult get_word(CUcontext ctx, uint32_t **out)
+/* Return: the word's flag, which is the same until it is given back */
+static CUresult take_word(CUcontext ctx, uint32_t **word, bool **flag)
 {
 	struct gsb_cu_ctx_life life;
 	CUcontext popped;
 	CUresult result = gsb_cu_ctx_resolve(ctx, &life);
 
-	*out = result ? NULL : find_word(life.wire);
-	if (result || *out)
-		return result;
-	result = hook_cuCtxPushCurrent(ctx);
 	if (result)
 		return result;
-	result = add_page(life.wire);
-	hook_cuCtxPopCurrent(&popped);
-	*out = result ? NULL : find_word(life.wire);
-	return result;
+	*flag = find_free(life.wire, word);
+	if (!*flag) {
+		result = hook_cuCtxPushCurrent(ctx);
+		if (result)
+			return result;
+		result = add_page(life.wire);
+		hook_cuCtxPopCurrent(&popped);
+		if (result)
+			return result;
+		*flag = find_free(life.wire, word);
+	}
+	**flag = true;
+	return CUDA_SUCCESS;
 }
 
-/* The last graph that has it is gone. */
-static void give_word(void *word)
+/* The last graph that has the word is gone. */
+static void give_word(void *flag)
 {
 	gsb_cu_graphs_lock();
-	for (struct page *p = pages; p; p = p->next) {
-		size_t i = (size_t)((uint32_t *)word - p->words);
-
-		if ((uint32_t *)word >= p->words && i < N_WORDS)
-			p->taken[i / 64] &= ~(1ull << i % 64);
-	}
+	*(bool *)flag = false;
 	gsb_cu_graphs_unlock();
 }
 
 /* The graph holds the object, and the object the word. */
-static CUresult give_to(struct gsb_graph *g, uint32_t *word, unsigned initial, bool is_reset)
+static CUresult hold_word(struct gsb_graph *g, bool *flag)
 {
-	const struct gsb_graph_word w = {(uint64_t)word, initial, is_reset};
 	CUuserObject object;
-	CUresult result = gsb_cu_user_create(word, give_word, 1, &object);
+	CUresult result = gsb_cu_user_create(flag, give_word, 1, &object);
 
 	if (result) {
-		give_word(word);
+		give_word(flag);
 		return result;
 	}
 	result = gsb_cu_graph_result(gsb_graph_hold(g, (uint64_t)object, 1));
 	if (result)
 		gsb_cu_user_let_go(object, 1);
-	return result ? result : gsb_cu_graph_result(gsb_graph_add_word(g, &w));
+	return result;
 }
 
 static CUresult create_handle(CUgraphConditionalHandle *handle, struct gsb_graph *g, CUcontext ctx,
 			      unsigned initial, unsigned flags)
 {
+	struct gsb_graph_word w = {.initial = initial,
+				   .is_reset = flags & CU_GRAPH_COND_ASSIGN_DEFAULT};
 	uint32_t *word;
-	CUresult result = get_word(ctx, &word);
+	bool *flag;
+	CUresult result = take_word(ctx, &word, &flag);
 
 	if (result)
 		return result;
 	*word = initial;
-	result = give_to(g, word, initial, flags & CU_GRAPH_COND_ASSIGN_DEFAULT);
+	w.addr = (uint64_t)word;
+	result = hold_word(g, flag);
 	if (!result)
-		*handle = (uint64_t)word;
+		result = gsb_cu_graph_result(gsb_graph_add_word(g, &w));
+	if (!result)
+		*handle = w.addr;
 	return result;
 }
 
@@ -147,13 +170,14 @@ CUresult hook_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, C
 
 /* ---- nodes ---- */
 
+/* What lies where the words of a context were that is gone is none. */
 static bool has_word(uint64_t addr)
 {
 	for (const struct page *p = pages; p; p = p->next) {
 		uint64_t i = (addr - (uint64_t)p->words) / sizeof(*p->words);
 
-		if (i < N_WORDS && !(addr % sizeof(*p->words)))
-			return p->taken[i / 64] >> i % 64 & 1;
+		if (i < N_WORDS && !(addr % sizeof(*p->words)) && is_alive(p))
+			return p->is_taken[i];
 	}
 	return false;
 }
@@ -227,6 +251,8 @@ CUresult gsb_graph_condition_run(struct gsb_cu_exec *x, const struct gsb_graph_n
 		result = b ? wait_before(x, stream) : CUDA_ERROR_INVALID_VALUE;
 		if (result)
 			return result; /* the node may be gone */
+		if (!has_word(c->word))
+			return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 		i = choose(c);
 		if (i >= c->n)
 			return CUDA_SUCCESS;

@@ -8,7 +8,9 @@
  *
  * An answer is a CUresult, a count, or the order in which kernels have left their marks.
  */
+#include <malloc.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -592,8 +594,80 @@ static void case_destroyed(void)
 	say("launch", (long)(uintptr_t)result);
 }
 
+/* Until somebody ends it. */
+static void case_endless(void)
+{
+	CUgraph g = graph(), body;
+	CUgraphConditionalHandle h = handle_in(g, 1, 1);
+
+	choice(g, NULL, h, CU_GRAPH_COND_TYPE_WHILE, 1, &body);
+	set_in(body, NULL, h, 1);
+	printf("begins\n");
+	fflush(stdout);
+	say("launch", cu.cuGraphLaunch(instantiate(g), NULL));
+	say("after", cu.cuCtxSynchronize());
+}
+
+static CUgraph loop_in(CUcontext its, CUgraphConditionalHandle *h)
+{
+	CUgraph g = graph(), body;
+
+	must(cu.cuGraphConditionalHandleCreate(h, g, its, 1, 0));
+	choice(g, NULL, *h, CU_GRAPH_COND_TYPE_WHILE, 1, &body);
+	return g;
+}
+
+/* The words go with the context that they were made in: a loop on one does not turn any more, and it is no handle, whatever lies there then. */
+static void case_context(void)
+{
+	CUgraphConditionalHandle h;
+	CUcontext its;
+	CUgraph g, body, other = graph();
+	CUgraphNode node;
+	CUgraphExec x;
+
+	must(cu.cuCtxCreate_v2(&its, 0, 0));
+	g = loop_in(its, &h);
+	must(cu.cuCtxSetCurrent(ctx));
+	x = instantiate(g);
+	say("destroy", cu.cuCtxDestroy_v2(its));
+	say("launch", cu.cuGraphLaunch(x, NULL));
+	say("node",
+	    try_choice(other, NULL, &(struct choice){h, CU_GRAPH_COND_TYPE_IF, 1}, &body, &node));
+}
+
+static void use_context(bool outlives)
+{
+	CUgraphConditionalHandle h;
+	CUcontext its;
+	CUgraph g;
+
+	must(cu.cuCtxCreate_v2(&its, 0, 0));
+	g = loop_in(its, &h);
+	if (!outlives)
+		must(cu.cuGraphDestroy(g));
+	must(cu.cuCtxDestroy_v2(its));
+	if (outlives)
+		must(cu.cuGraphDestroy(g));
+}
+
+/* Nothing is kept of contexts that are gone, and of graphs that outlive theirs. */
+static void case_contexts(void)
+{
+	enum { N_WARM = 50, N = 500 };
+	size_t before = 0;
+
+	for (unsigned i = 0; i < N_WARM + N; i++) {
+		use_context(i % 2);
+		if (i == N_WARM)
+			before = mallinfo2().uordblks;
+	}
+	say("kibibytes", (long)(mallinfo2().uordblks - before) / 1024 / 64 * 64);
+}
+
 static const struct answers_case others[] = {
-	{"refused", case_refused}, {"many", case_many}, {"destroyed", case_destroyed}};
+	{"refused", case_refused}, {"many", case_many},	      {"destroyed", case_destroyed},
+	{"endless", case_endless}, {"context", case_context}, {"contexts", case_contexts}};
 
 static const struct answers_case cases[] = {
 	{"handles", case_handles}, {"params", case_params}, {"nodes", case_nodes},

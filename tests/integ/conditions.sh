@@ -41,8 +41,57 @@ destroyed launch 1"
 	end_broker
 }
 
+conditions_go_with_their_context() {
+	start_real_broker
+	expect_equal "$(tenant context "$program" context 2>"$dir/err")" "context destroy 0
+context launch 709
+context node 1"
+	expect_equal "$(tenant contexts "$program" contexts 2>"$dir/err")" "contexts kibibytes 0"
+	end_broker
+}
+
+start_endless() {
+	mkfifo "$dir/says"
+	tenant endless "$program" endless >"$dir/says" 2>"$dir/err" &
+	endless=$!
+	exec 8<"$dir/says"
+	expect_equal "$(head -1 <&8)" begins
+	until gsbctl ps | grep -q ' set '; do :; done # the loop turns
+}
+
+# loops_still: and others of this engine, or of the next
+loops_still() {
+	expect_equal "$(tenant while "$program" while 2>&1)" "$(grep '^while ' "$expected")"
+}
+
+conditions_end_with_their_tenant() {
+	local endless
+	start_real_broker
+	start_endless
+	kill -9 "$(gsbctl ps | awk '$2 == "endless" { print $3 }')"
+	! wait "$endless" || fail "the program was not killed"
+	await_no_tenants
+	loops_still
+	end_broker
+}
+
+conditions_end_with_their_engine() {
+	local endless
+	start_real_broker
+	start_endless
+	kill -9 "$(engine_pid)"
+	wait "$endless" || fail "the program got no answer: $(cat "$dir/err")"
+	expect_equal "$(cat <&8)" "endless launch 802
+endless after 802"
+	loops_still
+	end_broker
+}
+
 run_case conditions_answers_as_expected
 run_case conditions_refuse_what_is_no_handle
 run_case conditions_have_handles_without_end
 run_case conditions_end_with_their_graph
+run_case conditions_go_with_their_context
+run_case conditions_end_with_their_tenant
+run_case conditions_end_with_their_engine
 [ "$failures" -eq 0 ]
