@@ -25,6 +25,11 @@ struct gsb_compared {
 	double least_ns, most_ns; /* makespans */
 };
 
+/* A query by itself. */
+struct gsb_query_alone {
+	double ns, unit_ns[GSB_SIM_N_UNITS]; /* of the units all 0: not known */
+};
+
 struct gsb_contest {
 	struct gsb_bench_site site;
 	const struct gsb_policy *policies[GSB_POLICIES_MAX];
@@ -47,8 +52,8 @@ struct gsb_contest {
 	struct gsb_private_broker brokers[GSB_WAYS_MAX]; /* of ways, on a GPU */
 	struct gsb_mix mixes[GSB_MIXES_MAX];
 	unsigned n_mixes;
-	double alone_ns[GSB_N_QUERIES], repeated_ns;	/* the second of mixes that repeat theirs */
-	double unit_ns[GSB_N_QUERIES][GSB_SIM_N_UNITS]; /* all 0: not known */
+	struct gsb_query_alone alone[GSB_N_QUERIES],
+		repeated; /* the first query, as often as a mix repeats it */
 	struct gsb_compared of[GSB_MIXES_MAX][GSB_WAYS_MAX];
 
 	/* the other workloads */

@@ -83,7 +83,8 @@ static int find_units(const struct gsb_contest *c, unsigned query, const struct 
 	return err;
 }
 
-static int run_alone_virtual(struct gsb_contest *c, const struct gsb_mix *m, double *ns)
+static int run_alone_virtual(struct gsb_contest *c, const struct gsb_mix *m,
+			     struct gsb_query_alone *to)
 {
 	const struct gsb_compared_way fifo = {GSB_WAY_POLICY, "fifo", "fifo"};
 	struct gsb_workload load = {0};
@@ -92,18 +93,19 @@ static int run_alone_virtual(struct gsb_contest *c, const struct gsb_mix *m, dou
 
 	if (err)
 		return err;
-	*ns = out.makespan_ns;
-	err = find_units(c, m->query[0], &load, c->unit_ns[m->query[0]]);
+	to->ns = out.makespan_ns;
+	err = find_units(c, m->query[0], &load, to->unit_ns);
 	gsb_workload_finish(&load);
 	return err;
 }
 
 /* What a query takes alone, once and repeated, if it is wanted. */
-static int run_alone(struct gsb_contest *c, unsigned query, unsigned repeat, double *ns)
+static int run_alone(struct gsb_contest *c, unsigned query, unsigned repeat,
+		     struct gsb_query_alone *to)
 {
 	const struct gsb_mix m = {.name = "alone", .n = 1, .query = {query}, .repeat = repeat};
 
-	return c->site.is_real ? run_alone_real(c, &m, ns) : run_alone_virtual(c, &m, ns);
+	return c->site.is_real ? run_alone_real(c, &m, &to->ns) : run_alone_virtual(c, &m, to);
 }
 
 /* Each of the queries, and the repeated ones of a mix. */
@@ -112,11 +114,10 @@ static int run_all_alone(struct gsb_contest *c)
 	int err = 0;
 
 	for (unsigned q = 0; !err && q < GSB_N_QUERIES; q++)
-		err = verify(c, q) || run_alone(c, q, 0, &c->alone_ns[q]) ? -1 : 0;
+		err = verify(c, q) || run_alone(c, q, 0, &c->alone[q]) ? -1 : 0;
 	for (unsigned m = 0; !err && m < c->n_mixes; m++)
 		if (c->mixes[m].repeat)
-			err = run_alone(c, c->mixes[m].query[0], c->mixes[m].repeat,
-					&c->repeated_ns);
+			err = run_alone(c, c->mixes[m].query[0], c->mixes[m].repeat, &c->repeated);
 	return err;
 }
 
@@ -126,9 +127,12 @@ static void make_figures(const struct gsb_contest *c, const struct gsb_mix *m,
 	double alone[GSB_MIX_MAX], units[GSB_SIM_N_UNITS] = {0};
 
 	for (unsigned i = 0; i < m->n; i++) {
-		alone[i] = m->repeat ? c->repeated_ns : c->alone_ns[m->query[i]];
+		const struct gsb_query_alone *its =
+			m->repeat ? &c->repeated : &c->alone[m->query[i]];
+
+		alone[i] = its->ns;
 		for (unsigned u = 0; u < GSB_SIM_N_UNITS; u++)
-			units[u] += c->unit_ns[m->query[i]][u];
+			units[u] += its->unit_ns[u];
 	}
 	of->figures = gsb_figures_make(alone, of->outcome.tenant_ns, m->n, of->outcome.makespan_ns,
 				       units);
