@@ -138,16 +138,23 @@ static void release_slot(struct gsb_self *self)
 	tell_waiting();
 }
 
+/*
+ * Once in each round of destructors: the program's may use its context and its streams until the last. They may also be the first of this thread to call anything;
+ * then nobody says which round is the last, so each gives back what others count.
+ */
 static void on_thread_end(void *arg)
 {
 	struct gsb_self *self = arg;
+	bool is_last =
+		++self->n_ends >= PTHREAD_DESTRUCTOR_ITERATIONS || pthread_setspecific(key, self);
 
-	if (++self->n_ends < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(key, self))
-		return;
-	if (gsb_is_alive()) {
+	if (is_last && gsb_is_alive())
 		at_end(self);
+	if (self->is_known && gsb_is_alive())
 		release_slot(self);
-	}
+	self->is_known = false;
+	if (!is_last)
+		return;
 	free(self->streams);
 	free(self->stack);
 	*self = (struct gsb_self){0};
@@ -171,7 +178,8 @@ CUresult gsb_self_register(void)
 	pthread_once(&key_once, make_key);
 	if (!has_key || pthread_setspecific(key, &gsb_self))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	gsb_self.id = (atomic_fetch_add(&last_id, 1) + 1) << 1;
+	if (!gsb_self.id)
+		gsb_self.id = (atomic_fetch_add(&last_id, 1) + 1) << 1;
 	gsb_self.is_known = true;
 	if (take_free())
 		atomic_store(&uses[gsb_self.slot], gsb_self.id);

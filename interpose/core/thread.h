@@ -50,7 +50,7 @@ struct gsb_self {
 
 extern __thread struct gsb_self gsb_self __attribute__((tls_model("initial-exec")));
 
-/* Have end(self) called when a thread of the tenant ends, while its slot is still its own. */
+/* Have end(self) called when a thread of the tenant ends, in the last round of its keys' destructors; it may make calls. */
 void gsb_self_at_end(void (*end)(struct gsb_self *self));
 
 /* Have this thread's end noticed, and give it a slot of the region if one is free. CUDA_ERROR_OUT_OF_MEMORY. */

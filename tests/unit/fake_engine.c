@@ -374,9 +374,10 @@ static void take_message(void)
 
 static void look_at_threads(void)
 {
-	unsigned n = 0;
+	unsigned n = 0, n_threads = 0;
 
 	for (uint32_t i = 0; i < region->header.n_threads; i++) {
+		n_threads += region->threads[i].state != GSB_THREAD_FREE;
 		if (region->threads[i].state != GSB_THREAD_BLOCKED)
 			continue;
 		n++;
@@ -384,6 +385,7 @@ static void look_at_threads(void)
 			e->was_blocked_any = true;
 	}
 	e->n_blocked = n;
+	e->n_threads = n_threads;
 }
 
 /* What the ring says of it has been read: only then does an engine know what is kept. */

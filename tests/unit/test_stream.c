@@ -208,6 +208,38 @@ static void test_thread_that_ends_may_use_its_context_until_its_keys_are_gone(vo
 	pthread_key_delete(late_key);
 }
 
+static void fill_late(void *unused)
+{
+	late_results[0] = cu.cuCtxSetCurrent(context);
+	late_results[1] = cu.cuMemsetD8Async(dev, 0, 4, NULL);
+}
+
+static CUresult leave_a_key(void *arg)
+{
+	return (CUresult)pthread_setspecific(late_key, arg);
+}
+
+/* Virtual time would wait for such a thread, and a process has only so many. */
+static void test_thread_whose_keys_call_first_is_gone_behind_them(void **state)
+{
+	struct waiter w;
+	unsigned had;
+
+	assert_int_equal(pthread_key_create(&late_key, fill_late), 0);
+	assert_cu(cu.cuCtxSynchronize()); /* the engine looks at its threads before it answers */
+	had = engine->n_threads;
+	for (unsigned i = 0; i < 3; i++) {
+		late_results[0] = late_results[1] = CUDA_ERROR_UNKNOWN;
+		waiter_start(&w, leave_a_key, &w);
+		assert_cu(waiter_join(&w));
+		assert_cu(late_results[0]);
+		assert_cu(late_results[1]);
+	}
+	assert_cu(cu.cuCtxSynchronize());
+	assert_int_equal(engine->n_threads, had);
+	pthread_key_delete(late_key);
+}
+
 static void test_stream_knows_context_device_and_id(void **state)
 {
 	CUstream s = make_stream(0);
@@ -693,6 +725,8 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup(
 			test_thread_that_ends_may_use_its_context_until_its_keys_are_gone, set_up),
+		cmocka_unit_test_setup(test_thread_whose_keys_call_first_is_gone_behind_them,
+				       set_up),
 		cmocka_unit_test_setup(test_stream_knows_context_device_and_id, set_up),
 		cmocka_unit_test_setup(test_stream_attributes_begin_as_a_drivers_do, set_up),
 		cmocka_unit_test_setup(
