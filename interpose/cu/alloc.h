@@ -23,6 +23,7 @@ enum gsb_alloc_kind {
 	GSB_ALLOC_HOST,	  /* cuMemHostAlloc */
 	GSB_ALLOC_MANAGED, /* cuMemAllocManaged: pinned, too, but freed as device memory; or a variable */
 	GSB_ALLOC_MIRROR, /* of registered memory: not to be freed (cu/registered.h) */
+	GSB_ALLOC_WORDS,  /* of conditional nodes: the library's, not to be freed */
 	GSB_ALLOC_GLOBAL  /* a variable of a module: not to be freed */
 };
 

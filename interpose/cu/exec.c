@@ -202,13 +202,12 @@ static void destroy_graph(CUstream stream, CUresult status, void *graph)
 	gsb_cu_graphs_unlock();
 }
 
-/* What a graph in progress may still use lives until its turn is over. */
-static void destroy_behind(const struct gsb_cu_exec *x)
+void gsb_cu_exec_destroy_behind(const struct gsb_cu_exec *x, struct gsb_graph *g)
 {
-	const struct gsb_host_call call = {.callback = destroy_graph, .data = x->graph};
+	const struct gsb_host_call call = {.callback = destroy_graph, .data = g};
 
-	if (!x->graph->n_objects || !x->was_launched || gsb_host_call_post(&x->last, &call))
-		gsb_graph_destroy(x->graph);
+	if (!g->n_objects || !x->was_launched || gsb_host_call_post(&x->last, &call))
+		gsb_graph_destroy(g);
 }
 
 void gsb_cu_exec_destroy(CUgraphExec handle)
@@ -219,7 +218,7 @@ void gsb_cu_exec_destroy(CUgraphExec handle)
 		return;
 	gsb_graph_drop_memory(x->graph); /* a host function could not post */
 	finish_branches(x);
-	destroy_behind(x);
+	gsb_cu_exec_destroy_behind(x, x->graph);
 	destroy_events(x);
 	gsb_lane_plan_finish(&x->plan);
 	gsb_object_release(&gsb_cu_execs, (uint64_t)handle);

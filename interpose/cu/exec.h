@@ -42,6 +42,9 @@ struct gsb_cu_exec *gsb_cu_exec_get(CUgraphExec handle);
 CUresult gsb_cu_exec_create(const struct gsb_graph *g, cuuint64_t flags, CUgraphExec *out);
 void gsb_cu_exec_destroy(CUgraphExec handle);
 
+/* What its last launch may still use: g goes when that is over. */
+void gsb_cu_exec_destroy_behind(const struct gsb_cu_exec *x, struct gsb_graph *g);
+
 /* NULL: it has no such node. */
 const struct gsb_cu_branch *gsb_cu_exec_branch(const struct gsb_cu_exec *x,
 					       const struct gsb_graph_node *node);

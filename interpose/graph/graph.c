@@ -570,37 +570,30 @@ int gsb_graph_let_go(struct gsb_graph *g, uint64_t object, uint32_t n)
 	return 0;
 }
 
-/* An object may be held that the words of before were: it goes with the graph. */
-static int hold_objects_of(struct gsb_graph *g, const struct gsb_graph *from)
+static int hold_words(struct gsb_graph *g, const struct gsb_graph *of)
 {
 	int r = 0;
 
-	for (uint32_t i = 0; !r && i < from->n_objects; i++) {
-		uint64_t object = from->objects[i].object;
-
-		if (find_object(g, object))
-			continue;
-		r = gsb_graph_hold(g, object, 1);
+	for (uint32_t i = 0; !r && i < of->n_words; i++) {
+		r = gsb_graph_hold(g, of->words[i].object, 1);
 		if (!r)
-			g->keeper->hold(object, 1);
+			g->keeper->hold(of->words[i].object, 1);
 	}
 	return r;
 }
 
-int gsb_graph_take_words(struct gsb_graph *g, const struct gsb_graph *from)
+/* Of one that does not get all words it holds some in vain until it is gone. */
+int gsb_graph_take_words(struct gsb_graph *g, const struct gsb_graph *from, struct gsb_graph *was)
 {
 	const size_t bytes = from->n_words * sizeof(*from->words);
-	struct gsb_graph_word *words;
+	struct gsb_graph_word *words = malloc(bytes + 1);
 
-	if (!from->n_words)
-		return 0;
-	words = malloc(bytes);
-	if (!words)
-		return -ENOMEM;
-	if (hold_objects_of(g, from)) {
+	if (!words || hold_words(was, g) || hold_words(g, from)) {
 		free(words);
 		return -ENOMEM;
 	}
+	for (uint32_t i = 0; i < g->n_words; i++)
+		gsb_graph_let_go(g, g->words[i].object, 1);
 	memcpy(words, from->words, bytes);
 	free(g->words);
 	g->words = words;

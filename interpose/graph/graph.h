@@ -46,16 +46,17 @@ struct gsb_graph_memory {
 
 /* Graphs of a conditional node: whether they run, and which of them, says a word when the node's turn has come. */
 struct gsb_graph_condition {
-	uint64_t word; /* its address, which kernels get for a handle */
+	uint64_t word; /* its address, which kernels get for a handle, */
+	uint64_t wire; /* and the context that it lies in */
 	CUgraphConditionalNodeType type;
 	uint32_t n;
 	struct gsb_graph **bodies;
 	CUgraph *names; /* of the bodies, for the program; in a clone NULL */
 };
 
-/* A word of that kind, which goes with the graph that it was asked for. */
+/* A word of that kind, which goes with the graph that it was asked for: that holds its object. */
 struct gsb_graph_word {
-	uint64_t addr;
+	uint64_t addr, wire, object;
 	uint32_t initial;
 	bool is_reset; /* whenever the graph begins */
 };
@@ -152,8 +153,8 @@ static inline uint32_t gsb_graph_inner(const struct gsb_graph_work *work,
 /* The copy of a node in a clone, in its nested graphs too; NULL: there is none. */
 struct gsb_graph_node *gsb_graph_find(const struct gsb_graph *clone, uint64_t id);
 
-/* Its words become those of another graph, with the objects that these are. -ENOMEM: it keeps its own. */
-int gsb_graph_take_words(struct gsb_graph *g, const struct gsb_graph *from);
+/* Its words become those of another graph. @was holds those of before from then on. -ENOMEM: it keeps its own. */
+int gsb_graph_take_words(struct gsb_graph *g, const struct gsb_graph *from, struct gsb_graph *was);
 int gsb_graph_add_word(struct gsb_graph *g, const struct gsb_graph_word *w); /* -ENOMEM */
 
 /* Whether a node of it, or of a graph in it, is one. */

@@ -56,8 +56,7 @@ static CUresult add_page(uint64_t wire)
 {
 	struct page *p = calloc(1, sizeof(*p));
 	void *words;
-	CUresult result = p ? hook_cuMemHostAlloc(&words, PAGE_BYTES, CU_MEMHOSTALLOC_PORTABLE)
-			    : CUDA_ERROR_OUT_OF_MEMORY;
+	CUresult result = p ? gsb_mem_take_words(PAGE_BYTES, &words) : CUDA_ERROR_OUT_OF_MEMORY;
 
 	if (result) {
 		free(p);
@@ -71,21 +70,21 @@ static CUresult add_page(uint64_t wire)
 	return CUDA_SUCCESS;
 }
 
-static bool *find_free(uint64_t wire, uint32_t **word)
+static bool *find_free(uint64_t wire, uint64_t *word)
 {
 	for (struct page *p = pages; p; p = p->next) {
 		bool *flag = p->wire == wire ? memchr(p->is_taken, false, N_WORDS) : NULL;
 
 		if (flag) {
-			*word = &p->words[flag - p->is_taken];
+			*word = (uint64_t)&p->words[flag - p->is_taken];
 			return flag;
 		}
 	}
 	return NULL;
 }
 
-/* Return: the word's flag, which is the same until it is given back */
-static CUresult take_word(CUcontext ctx, uint32_t **word, bool **flag)
+/* Whose flag is the same until it is given back. */
+static CUresult take_word(CUcontext ctx, struct gsb_graph_word *w, bool **flag)
 {
 	struct gsb_cu_ctx_life life;
 	CUcontext popped;
@@ -93,7 +92,8 @@ static CUresult take_word(CUcontext ctx, uint32_t **word, bool **flag)
 
 	if (result)
 		return result;
-	*flag = find_free(life.wire, word);
+	w->wire = life.wire;
+	*flag = find_free(life.wire, &w->addr);
 	if (!*flag) {
 		result = hook_cuCtxPushCurrent(ctx);
 		if (result)
@@ -102,7 +102,7 @@ static CUresult take_word(CUcontext ctx, uint32_t **word, bool **flag)
 		hook_cuCtxPopCurrent(&popped);
 		if (result)
 			return result;
-		*flag = find_free(life.wire, word);
+		*flag = find_free(life.wire, &w->addr);
 	}
 	**flag = true;
 	return CUDA_SUCCESS;
@@ -117,7 +117,7 @@ static void give_word(void *flag)
 }
 
 /* The graph holds the object, and the object the word. */
-static CUresult hold_word(struct gsb_graph *g, bool *flag)
+static CUresult hold_word(struct gsb_graph *g, bool *flag, struct gsb_graph_word *w)
 {
 	CUuserObject object;
 	CUresult result = gsb_cu_user_create(flag, give_word, 1, &object);
@@ -126,7 +126,8 @@ static CUresult hold_word(struct gsb_graph *g, bool *flag)
 		give_word(flag);
 		return result;
 	}
-	result = gsb_cu_graph_result(gsb_graph_hold(g, (uint64_t)object, 1));
+	w->object = (uint64_t)object;
+	result = gsb_cu_graph_result(gsb_graph_hold(g, w->object, 1));
 	if (result)
 		gsb_cu_user_let_go(object, 1);
 	return result;
@@ -137,15 +138,13 @@ static CUresult create_handle(CUgraphConditionalHandle *handle, struct gsb_graph
 {
 	struct gsb_graph_word w = {.initial = initial,
 				   .is_reset = flags & CU_GRAPH_COND_ASSIGN_DEFAULT};
-	uint32_t *word;
 	bool *flag;
-	CUresult result = take_word(ctx, &word, &flag);
+	CUresult result = take_word(ctx, &w, &flag);
 
 	if (result)
 		return result;
-	*word = initial;
-	w.addr = (uint64_t)word;
-	result = hold_word(g, flag);
+	*(uint32_t *)w.addr = initial;
+	result = hold_word(g, flag, &w);
 	if (!result)
 		result = gsb_cu_graph_result(gsb_graph_add_word(g, &w));
 	if (!result)
@@ -170,16 +169,16 @@ CUresult hook_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, C
 
 /* ---- nodes ---- */
 
-/* What lies where the words of a context were that is gone is none. */
-static bool has_word(uint64_t addr)
+/* What lies where the words of a context were that is gone is none. Return: the context of a word; 0: there is none */
+static uint64_t context_of(uint64_t addr)
 {
 	for (const struct page *p = pages; p; p = p->next) {
 		uint64_t i = (addr - (uint64_t)p->words) / sizeof(*p->words);
 
 		if (i < N_WORDS && !(addr % sizeof(*p->words)) && is_alive(p))
-			return p->is_taken[i];
+			return p->is_taken[i] ? p->wire : 0;
 	}
-	return false;
+	return 0;
 }
 
 static bool is_size(const CUDA_CONDITIONAL_NODE_PARAMS *p)
@@ -195,14 +194,15 @@ static bool is_size(const CUDA_CONDITIONAL_NODE_PARAMS *p)
 CUresult gsb_graph_condition_work(const CUDA_CONDITIONAL_NODE_PARAMS *p, struct gsb_graph_work *out)
 {
 	struct gsb_graph_condition c;
-	CUresult result = is_size(p) && has_word(p->handle)
-				  ? gsb_cu_graph_result(gsb_graph_condition_make(
-					    &gsb_cu_graph_keeper, p->size, &c))
-				  : CUDA_ERROR_INVALID_VALUE;
+	uint64_t wire = context_of(p->handle);
+	CUresult result = is_size(p) && wire ? gsb_cu_graph_result(gsb_graph_condition_make(
+						       &gsb_cu_graph_keeper, p->size, &c))
+					     : CUDA_ERROR_INVALID_VALUE;
 
 	if (result)
 		return result;
 	c.word = p->handle;
+	c.wire = wire;
 	c.type = p->type;
 	*out = (struct gsb_graph_work){.type = CU_GRAPH_NODE_TYPE_CONDITIONAL, .condition = c};
 	for (uint32_t i = 0; !result && i < c.n; i++)
@@ -251,7 +251,7 @@ CUresult gsb_graph_condition_run(struct gsb_cu_exec *x, const struct gsb_graph_n
 		result = b ? wait_before(x, stream) : CUDA_ERROR_INVALID_VALUE;
 		if (result)
 			return result; /* the node may be gone */
-		if (!has_word(c->word))
+		if (context_of(c->word) != c->wire)
 			return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 		i = choose(c);
 		if (i >= c->n)
@@ -261,16 +261,21 @@ CUresult gsb_graph_condition_run(struct gsb_cu_exec *x, const struct gsb_graph_n
 	return result;
 }
 
+static CUresult reset(const struct gsb_graph_word *w, CUstream stream)
+{
+	const struct gsb_fill fill = {w->addr, w->initial, sizeof(uint32_t), 1, 1, 0};
+
+	return context_of(w->addr) == w->wire ? hook_cuMemsetAsync(&fill, stream)
+					      : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
 static CUresult reset_own(const struct gsb_graph *g, CUstream stream)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	for (uint32_t i = 0; !result && i < g->n_words; i++)
 		if (g->words[i].is_reset)
-			result = hook_cuMemsetAsync(&(struct gsb_fill){g->words[i].addr,
-								       g->words[i].initial,
-								       sizeof(uint32_t), 1, 1, 0},
-						    stream);
+			result = reset(&g->words[i], stream);
 	return result;
 }
 

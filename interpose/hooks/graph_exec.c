@@ -226,29 +226,32 @@ static CUgraphExecUpdateResult compare(const struct gsb_graph *old, const struct
 	return r;
 }
 
-/* Nodes stay where they are, since the plan names them; their work becomes the other's. */
-static CUresult take_over(struct gsb_graph *old, const struct gsb_graph *new);
+/* Nodes stay where they are, since the plan names them; their work becomes the other's, and the words of before was's. */
+static CUresult take_over(struct gsb_graph *old, const struct gsb_graph *new,
+			  struct gsb_graph *was);
 
 static CUresult take_condition(struct gsb_graph_condition *old,
-			       const struct gsb_graph_condition *new)
+			       const struct gsb_graph_condition *new, struct gsb_graph *was)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	for (uint32_t i = 0; i < old->n && !result; i++)
-		result = take_over(old->bodies[i], new->bodies[i]);
+		result = take_over(old->bodies[i], new->bodies[i], was);
 	old->word = new->word;
+	old->wire = new->wire;
 	return result;
 }
 
-static CUresult take_work(struct gsb_graph_node *old, const struct gsb_graph_node *new)
+static CUresult take_work(struct gsb_graph_node *old, const struct gsb_graph_node *new,
+			  struct gsb_graph *was)
 {
 	struct gsb_graph_work work;
 	CUresult result;
 
 	if (old->work.type == CU_GRAPH_NODE_TYPE_GRAPH)
-		return take_over(old->work.child, new->work.child);
+		return take_over(old->work.child, new->work.child, was);
 	if (old->work.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
-		return take_condition(&old->work.condition, &new->work.condition);
+		return take_condition(&old->work.condition, &new->work.condition, was);
 	result = gsb_cu_graph_result(gsb_graph_work_copy(&new->work, &work));
 	if (result)
 		return result;
@@ -257,39 +260,54 @@ static CUresult take_work(struct gsb_graph_node *old, const struct gsb_graph_nod
 	return CUDA_SUCCESS;
 }
 
-static CUresult take_over(struct gsb_graph *old, const struct gsb_graph *new)
+static CUresult take_over(struct gsb_graph *old, const struct gsb_graph *new, struct gsb_graph *was)
 {
-	CUresult result = gsb_cu_graph_result(gsb_graph_take_words(old, new));
+	CUresult result = gsb_cu_graph_result(gsb_graph_take_words(old, new, was));
 	struct pairs p;
 
 	if (result || make_pairs(old, new, &p))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	for (uint32_t i = 0; !result && i < p.n; i++)
-		result = take_work(p.old[i], p.new[i]);
+		result = take_work(p.old[i], p.new[i], was);
 	free_pairs(&p);
 	return result;
 }
 
-static CUresult update(struct gsb_graph *old, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+/* A launch in progress may still set the words of before. */
+static CUresult become(struct gsb_cu_exec *x, struct gsb_graph *old, const struct gsb_graph *new)
+{
+	struct gsb_graph *was;
+	CUresult result = gsb_cu_graph_result(gsb_graph_create(new->keeper, &was));
+
+	if (result)
+		return result;
+	result = take_over(old, new, was);
+	gsb_cu_exec_destroy_behind(x, was);
+	return result;
+}
+
+/* @old: of x, or in it */
+static CUresult update(struct gsb_cu_exec *x, struct gsb_graph *old, CUgraph graph,
+		       CUgraphExecUpdateResultInfo *info)
 {
 	const struct gsb_graph *new = gsb_cu_graph_get(graph);
 
-	*info = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_ERROR};
-	if (!old || !new)
+	if (!new)
 		return CUDA_ERROR_INVALID_VALUE;
 	info->result = compare(old, new, info);
-	return info->result ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : take_over(old, new);
+	return info->result ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : become(x, old, new);
 }
 
 CUresult hook_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
 {
-	const struct gsb_cu_exec *x;
+	struct gsb_cu_exec *x;
 
 	if (!info)
 		return CUDA_ERROR_INVALID_VALUE;
+	*info = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_ERROR};
 	gsb_cu_graphs_lock();
 	x = gsb_cu_exec_get(exec);
-	return gsb_graph_leave(update(x ? x->graph : NULL, graph, info));
+	return gsb_graph_leave(x ? update(x, x->graph, graph, info) : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult hook_cuGraphExecUpdate_v1(CUgraphExec exec, CUgraph graph, CUgraphNode *node,
@@ -325,7 +343,7 @@ CUresult hook_cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode h
 	node = find(exec, handle);
 	if (!node || node->work.type != CU_GRAPH_NODE_TYPE_GRAPH)
 		return gsb_graph_leave(CUDA_ERROR_INVALID_VALUE);
-	result = update(node->work.child, child, &info);
+	result = update(gsb_cu_exec_get(exec), node->work.child, child, &info);
 	return gsb_graph_leave(
 		result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE ? CUDA_ERROR_INVALID_VALUE : result);
 }

@@ -61,6 +61,8 @@ CUresult gsb_mem_alloc_array(const struct gsb_array *array, uint64_t wire, CUdev
 /* A record whose answer is a range, of which the first size bytes are for use, 0: all; it becomes a. */
 CUresult gsb_mem_take_range(const struct gsb_call *call, uint64_t size, uint64_t wire,
 			    struct gsb_alloc *a);
+/* Pinned memory of the library's own, also while a stream is captured. */
+CUresult gsb_mem_take_words(size_t n, void **ptr);
 /* What is in the map no longer. */
 CUresult gsb_mem_free_device(const struct gsb_alloc *a);
 /* CUDA_ERROR_OUT_OF_MEMORY is our limit's: say so, once. */

@@ -35,7 +35,8 @@ static CUresult add(struct gsb_alloc *a, const struct gsb_guard *guard)
 
 static CUresult may_allocate(const struct gsb_alloc *a)
 {
-	return a->kind == GSB_ALLOC_GRAPH ? CUDA_SUCCESS : gsb_capture_unsafe();
+	return a->kind == GSB_ALLOC_GRAPH || a->kind == GSB_ALLOC_WORDS ? CUDA_SUCCESS
+									: gsb_capture_unsafe();
 }
 
 CUresult gsb_mem_take_range(const struct gsb_call *call, uint64_t size, uint64_t wire,
@@ -353,6 +354,16 @@ CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags)
 	return result;
 }
 
+CUresult gsb_mem_take_words(size_t n, void **ptr)
+{
+	struct gsb_alloc a = {.kind = GSB_ALLOC_WORDS, .flags = CU_MEMHOSTALLOC_PORTABLE};
+	CUresult result = allocate_host(n, &a);
+
+	if (!result)
+		*ptr = (void *)a.addr;
+	return result;
+}
+
 /* Managed memory never leaves the host: what hooks/managed.c is told of where it should be changes nothing. */
 CUresult hook_cuMemAllocManaged(CUdeviceptr *ptr, size_t n, unsigned flags)
 {
@@ -511,7 +522,8 @@ CUresult hook_cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr 
 
 static bool is_host_memory(const struct gsb_alloc *a)
 {
-	return a->kind == GSB_ALLOC_HOST || a->kind == GSB_ALLOC_MIRROR;
+	return a->kind == GSB_ALLOC_HOST || a->kind == GSB_ALLOC_MIRROR ||
+	       a->kind == GSB_ALLOC_WORDS;
 }
 
 /* What is known of an address. Registered memory is that of its mirror, but for where the program sees it. */

@@ -462,6 +462,25 @@ static void case_captured(void)
 	run("run", x);
 }
 
+/* The first word of a process, asked for while a stream is captured, which forbids allocations of the program's own. */
+static void case_fresh(void)
+{
+	CUgraphConditionalHandle h;
+	CUstreamCaptureStatus status;
+	CUgraph g, body, got;
+	const CUgraphNode *deps;
+	cuuint64_t id;
+	size_t n;
+
+	must(cu.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	must(cu.cuStreamGetCaptureInfo_v2(stream, &status, &id, &g, &deps, &n));
+	say("handle", cu.cuGraphConditionalHandleCreate(&h, g, ctx, 1, 1));
+	choice(g, NULL, h, CU_GRAPH_COND_TYPE_IF, 1, &body);
+	mark_in(body, NULL, 7);
+	say("end", cu.cuStreamEndCapture(stream, &got));
+	run("run", instantiate(got));
+}
+
 static void case_changed(void)
 {
 	CUgraph g = graph(), body;
@@ -636,6 +655,65 @@ static void case_context(void)
 	    try_choice(other, NULL, &(struct choice){h, CU_GRAPH_COND_TYPE_IF, 1}, &body, &node));
 }
 
+/* The address of a word that is gone is given again: it is the program's now, and a launch leaves it alone. */
+static void case_stale(void)
+{
+	enum { N = 64 };
+	uint32_t *pages[N];
+	CUgraphConditionalHandle h;
+	CUcontext its;
+	CUgraph g = graph(), body;
+	CUgraphExec x;
+	unsigned n = 0, n_changed = 0;
+
+	must(cu.cuCtxCreate_v2(&its, 0, 0));
+	must(cu.cuGraphConditionalHandleCreate(&h, g, its, 0x1234, 1));
+	choice(g, NULL, h, CU_GRAPH_COND_TYPE_IF, 1, &body);
+	must(cu.cuCtxSetCurrent(ctx));
+	x = instantiate(g);
+	must(cu.cuCtxDestroy_v2(its));
+	while (n < N && !cu.cuMemHostAlloc((void **)&pages[n], 4096, 0))
+		memset(pages[n++], 0x77, 4096);
+	say("none-left", n < N);
+	say("launch", cu.cuGraphLaunch(x, stream));
+	must(cu.cuStreamSynchronize(stream));
+	for (unsigned i = 0; i < n; i++)
+		n_changed += pages[i][0] != 0x77777777;
+	say("changed", n_changed);
+}
+
+static CUgraph loop_once(void)
+{
+	CUgraph g = graph(), body;
+	CUgraphConditionalHandle h = handle_in(g, 1, 1);
+
+	choice(g, NULL, h, CU_GRAPH_COND_TYPE_WHILE, 1, &body);
+	set_in(body, NULL, h, 0);
+	return g;
+}
+
+/* Of graphs that are gone their words go, when others have come in their place. */
+static void case_updates(void)
+{
+	enum { N_WARM = 100, N = 3000 };
+	CUgraphExec x = instantiate(loop_once());
+	CUgraphExecUpdateResultInfo info;
+	size_t before = 0;
+
+	for (unsigned i = 0; i < N_WARM + N; i++) {
+		CUgraph g = loop_once();
+
+		must(cu.cuGraphExecUpdate_v2(x, g, &info));
+		must(cu.cuGraphDestroy(g));
+		if (i % 10 == 0)
+			must(cu.cuGraphLaunch(x, stream));
+		must(cu.cuStreamSynchronize(stream));
+		if (i == N_WARM)
+			before = mallinfo2().uordblks;
+	}
+	say("kibibytes", (long)(mallinfo2().uordblks - before) / 1024 / 64 * 64);
+}
+
 static void use_context(bool outlives)
 {
 	CUgraphConditionalHandle h;
@@ -667,7 +745,8 @@ static void case_contexts(void)
 
 static const struct answers_case others[] = {
 	{"refused", case_refused}, {"many", case_many},	      {"destroyed", case_destroyed},
-	{"endless", case_endless}, {"context", case_context}, {"contexts", case_contexts}};
+	{"endless", case_endless}, {"context", case_context}, {"stale", case_stale},
+	{"updates", case_updates}, {"fresh", case_fresh},     {"contexts", case_contexts}};
 
 static const struct answers_case cases[] = {
 	{"handles", case_handles}, {"params", case_params}, {"nodes", case_nodes},

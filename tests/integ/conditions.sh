@@ -50,6 +50,28 @@ context node 1"
 	end_broker
 }
 
+conditions_leave_what_lies_there_now() {
+	start_real_broker '[tenant "stale"]' 'host_memory = 128K'
+	expect_equal "$(tenant stale "$program" stale 2>"$dir/err")" "stale none-left 1
+stale launch 709
+stale changed 0"
+	end_broker
+}
+
+conditions_go_with_their_updates() {
+	start_real_broker
+	expect_equal "$(tenant updates "$program" updates 2>"$dir/err")" "updates kibibytes 0"
+	end_broker
+}
+
+conditions_begin_in_a_capture() {
+	start_real_broker
+	expect_equal "$(tenant fresh "$program" fresh 2>"$dir/err")" "fresh handle 0
+fresh end 0
+fresh run 7"
+	end_broker
+}
+
 start_endless() {
 	mkfifo "$dir/says"
 	tenant endless "$program" endless >"$dir/says" 2>"$dir/err" &
@@ -92,6 +114,9 @@ run_case conditions_refuse_what_is_no_handle
 run_case conditions_have_handles_without_end
 run_case conditions_end_with_their_graph
 run_case conditions_go_with_their_context
+run_case conditions_leave_what_lies_there_now
+run_case conditions_go_with_their_updates
+run_case conditions_begin_in_a_capture
 run_case conditions_end_with_their_tenant
 run_case conditions_end_with_their_engine
 [ "$failures" -eq 0 ]
