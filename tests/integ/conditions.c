@@ -695,7 +695,7 @@ static CUgraph loop_once(void)
 /* Of graphs that are gone their words go, when others have come in their place. */
 static void case_updates(void)
 {
-	enum { N_WARM = 100, N = 3000 };
+	enum { N_WARM = 100, N = 12000 };
 	CUgraphExec x = instantiate(loop_once());
 	CUgraphExecUpdateResultInfo info;
 	size_t before = 0;

@@ -16,6 +16,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "base/compiler.h"
 #include "shm/channel.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/dispatch.h"
@@ -640,6 +641,44 @@ static void test_sizes_that_overflow_are_out_of_memory(void **state)
 			 CUDA_ERROR_INVALID_VALUE);
 }
 
+static unsigned n_asked;
+
+static int count_cluster_room(struct gsb_device *dev, const struct gsb_cmd_launch *l, uint32_t *n)
+{
+	n_asked++;
+	*n = 1;
+	return 0;
+}
+
+/* A device reckons with what it is asked for: of no threads it would divide by nothing, of many it would wrap around. */
+static void test_occupancy_of_blocks_that_cannot_be_is_not_asked_for(void **state)
+{
+	static const struct {
+		uint32_t block;
+		uint64_t smem;
+	} wrong[] = {{0, 0},	{UINT32_MAX, 0},  {UINT32_MAX - 31, 0},
+		     {1025, 0}, {32, UINT32_MAX}, {32, 1ull << 32}};
+	struct fixture *f = *state;
+
+	f->k.dev->ops.cluster_room = f->k.dev->ops.cluster_size = count_cluster_room;
+	n_asked = 0;
+	for (unsigned what = GSB_OCC_CLUSTERS; what <= GSB_OCC_CLUSTER_SIZE; what++) {
+		struct gsb_rec_occupancy b = {.function = kit_fn(0), .block = 32, .what = what};
+
+		assert_int_equal(kit_call(&f->bad, GSB_REC_OCCUPANCY, &b, sizeof(b), NULL, 0),
+				 CUDA_SUCCESS);
+		for (unsigned i = 0; i < GSB_ARRAY_LEN(wrong); i++) {
+			b.block = wrong[i].block;
+			b.smem = wrong[i].smem;
+			assert_int_equal(
+				kit_call(&f->bad, GSB_REC_OCCUPANCY, &b, sizeof(b), NULL, 0),
+				CUDA_ERROR_INVALID_VALUE);
+		}
+	}
+	assert_int_equal(n_asked, 2);
+	expect_good_works(f);
+}
+
 static void test_module_that_is_none_is_refused_with_the_log(void **state)
 {
 	struct fixture *f = *state;
@@ -802,6 +841,7 @@ int main(void)
 		hostile_test(test_recorded_events_hold_nothing_of_the_queue),
 		hostile_test(test_device_memory_quota_is_kept),
 		hostile_test(test_sizes_that_overflow_are_out_of_memory),
+		hostile_test(test_occupancy_of_blocks_that_cannot_be_is_not_asked_for),
 		hostile_test(test_module_that_is_none_is_refused_with_the_log),
 		cmocka_unit_test(test_all_places_taken_is_refused_with_the_reason),
 	};

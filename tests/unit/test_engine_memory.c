@@ -303,6 +303,39 @@ static void test_export_that_waits_ends_with_its_context(void **state)
 	assert_true(kit_answered(&f->a, call));
 }
 
+static struct gsb_device_ops prompt;
+static bool is_slow;
+
+static int share_slowly(struct gsb_space *s, uint64_t addr, struct gsb_backing **out,
+			uint64_t *offset, uint64_t *size)
+{
+	return is_slow ? -EINPROGRESS : prompt.mem_share(s, addr, out, offset, size);
+}
+
+/* The device answers when the context is gone already: nothing is asked for any more. */
+static void test_export_that_comes_too_late_ends_with_its_context(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_rec_object ctx = {.handle = kit_ctx(0)};
+	uint64_t addr = alloc_granted(f, &f->a, MB), call;
+
+	prompt = f->c.k.dev->ops;
+	f->c.k.dev->ops.mem_share = share_slowly;
+	is_slow = true;
+	call = post_export(f, addr);
+	kit_settle(&f->c.k);
+	kit_post_call(&f->a, GSB_REC_CTX_DESTROY, &ctx, sizeof(ctx), NULL, 0);
+	kit_settle(&f->c.k);
+	is_slow = false;
+	kit_settle(&f->c.k);
+	kit_settle(&f->c.k);
+	assert_true(kit_answered(&f->a, call));
+	kit_control_expect_return(&f->c, MB, false);
+	kit_control_receive_nothing(&f->c);
+	assert_int_equal(f->c.k.dev->n_backings, 0);
+	assert_int_equal(f->c.k.engine->grant.used, 0);
+}
+
 /* What the device takes for an allocation counts, not what the tenant asked for. */
 static uint64_t cost_in_megabytes(struct gsb_device *dev, uint64_t size)
 {
@@ -953,6 +986,7 @@ int main(void)
 		memory_test(test_export_waits_until_the_piece_is_granted),
 		memory_test(test_export_of_a_piece_that_nobody_has_is_refused),
 		memory_test(test_export_that_waits_ends_with_its_context),
+		memory_test(test_export_that_comes_too_late_ends_with_its_context),
 		cmocka_unit_test_setup_teardown(test_virtual_time_stands_still_while_a_call_waits,
 						setup_virtual, teardown),
 	};

@@ -140,6 +140,12 @@ static void answer_clusters(struct gsb_later *l, int err)
 	gsb_later_reply(l, err, &reply, sizeof(reply));
 }
 
+/* What a device reckons with: no tenant's numbers may wrap around there. */
+static bool is_block(const struct gsb_arch *arch, const struct gsb_rec_occupancy *b)
+{
+	return b->block && b->block <= arch->max_threads_per_block && b->smem <= INT32_MAX;
+}
+
 static int clusters(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_kernel_fn *fn,
 		    const struct gsb_rec_occupancy *b)
 {
@@ -156,8 +162,6 @@ static int clusters(struct gsb_tenant *t, const struct gsb_rec *rec, const struc
 		.what = b->what,
 	};
 
-	if (b->smem > UINT32_MAX)
-		return gsb_tenant_fail_call(t, rec, -EINVAL);
 	gsb_later_run(&a.later, sizeof(a));
 	return 0;
 }
@@ -176,7 +180,7 @@ int gsb_code_occupancy(struct gsb_tenant *t, const struct gsb_rec *rec,
 		err = launchable_per_sm(arch, fn, b, &reply.number);
 	else if (b->what == GSB_OCC_AVAILABLE_SMEM)
 		err = available_smem(arch, fn, b->block, b->smem, &reply.number);
-	else if (b->what > GSB_OCC_CLUSTER_SIZE)
+	else if (b->what > GSB_OCC_CLUSTER_SIZE || !is_block(arch, b))
 		err = -EINVAL;
 	else if (t->dev->ops->cluster_room)
 		return clusters(t, rec, fn, b);

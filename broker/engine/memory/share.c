@@ -238,6 +238,11 @@ static void have_memory(struct gsb_later *l, int err)
 		gsb_tenant_fail_call(l->tenant, &l->call, err);
 		return;
 	}
+	/* Who ended the context has ended its waits already. */
+	if (l->tenant->state == GSB_TENANT_LEAVING || l->ctx->order.closed) {
+		finish_export(x, 0, -ECANCELED);
+		return;
+	}
 	extra = extra_bytes(x);
 	if (gsb_grant_try(l->tenant->grant, extra))
 		finish_export(x, extra, 0);
