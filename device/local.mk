@@ -5,6 +5,7 @@ libdevice_la_SOURCES = \
 	device/attrs.def device/info.c device/info.h \
 	device/code.c device/code.h \
 	device/done.c device/done.h \
+	device/host_file.c device/host_file.h \
 	device/range.c device/range.h \
 	device/cuda/array.c device/cuda/array.h \
 	device/cuda/backing.c device/cuda/backing.h \
@@ -91,6 +92,11 @@ check_PROGRAMS += tests/unit/test_device_range
 tests_unit_test_device_range_SOURCES = tests/unit/test_device_range.c
 tests_unit_test_device_range_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_device_range_LDADD = libdevice.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_host_file
+tests_unit_test_host_file_SOURCES = tests/unit/test_host_file.c
+tests_unit_test_host_file_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_host_file_LDADD = libdevice.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_device_ops
 tests_unit_test_device_ops_SOURCES = tests/unit/test_device_ops.c tests/unit/device_kernels.h

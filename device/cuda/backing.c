@@ -11,9 +11,7 @@
  */
 #include "device/cuda/backing.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <utlist.h>
 
 #include "base/checked.h"
@@ -22,12 +20,14 @@
 #include "device/cuda/memory.h"
 #include "device/cuda/pages.h"
 #include "device/cuda/send.h"
+#include "device/host_file.h"
 
 struct gsb_backing {
 	struct cuda_device *dev;
 	struct cuda_pages *pages; /* NULL: of the host */
 	uint64_t size;
-	int fd; /* of the host: the file, and where in it */
+	struct gsb_host_file *file; /* of the host: the file, its descriptor, and where in it */
+	int fd;
 	uint64_t at;
 };
 
@@ -126,22 +126,23 @@ int cuda_backing_of_host(struct gsb_device *base, uint64_t owner, int fd, uint64
 			 uint64_t size, struct gsb_backing **out)
 {
 	struct cuda_device *dev = to_cuda(base);
+	struct gsb_host_file *file;
 	struct gsb_backing *b;
-	int err, copy;
+	int err;
 
 	if (!size || (at | size) % GSB_BACKING_UNIT)
 		return -EINVAL;
 	err = reserve(dev);
+	if (!err)
+		err = gsb_host_file_get(&dev->host_files, owner, fd, &file);
 	if (err)
 		return err;
-	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	b = copy < 0 ? NULL : malloc(sizeof(*b));
+	b = malloc(sizeof(*b));
 	if (!b) {
-		if (copy >= 0)
-			close(copy);
+		gsb_host_file_put(file);
 		return -ENOMEM;
 	}
-	*b = (struct gsb_backing){.dev = dev, .size = size, .fd = copy, .at = at};
+	*b = (struct gsb_backing){.dev = dev, .size = size, .file = file, .fd = file->fd, .at = at};
 	dev->n_host_backings++;
 	*out = b;
 	return 0;
@@ -150,7 +151,7 @@ int cuda_backing_of_host(struct gsb_device *base, uint64_t owner, int fd, uint64
 void cuda_backing_destroy(struct gsb_backing *b)
 {
 	if (is_of_host(b)) {
-		close(b->fd);
+		gsb_host_file_put(b->file);
 		b->dev->n_host_backings--;
 	} else {
 		cuda_pages_put(b->pages);

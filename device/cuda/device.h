@@ -91,6 +91,7 @@ struct cuda_device {
 	uint64_t virtual_base, virtual_size; /* where backings are mapped; size 0: nowhere */
 	bool has_area;			     /* it is reserved */
 	unsigned n_host_backings;
+	struct gsb_host_file *host_files; /* that these are parts of */
 	struct gsb_space *spaces;
 
 	/* ---- host memory ---- */

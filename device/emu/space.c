@@ -108,8 +108,9 @@ int emu_backing_of_host(struct gsb_device *base, uint64_t owner, int fd, uint64_
 
 	if (!vram->backings.area.size)
 		return -ENOTSUP;
-	return (at | size) % GSB_BACKING_UNIT ? -EINVAL
-					      : emu_backing_adopt(vram, fd, at, size, out);
+	if ((at | size) % GSB_BACKING_UNIT)
+		return -EINVAL;
+	return emu_backing_adopt_of_host(vram, owner, fd, at, size, out);
 }
 
 void emu_backing_unmap(struct gsb_backing *b, uint64_t owner, uint64_t addr)

@@ -15,6 +15,7 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "device/host_file.h"
 #include "shm/channel.h"
 
 #define GIVEN_BACK_NS 6000000000ull /* longer than a lane may take to end */
@@ -157,17 +158,36 @@ static bool put(struct lane *l, const struct lane_cmd *c, const void *tail, uint
 	return true;
 }
 
+/* That of a tenant's window is sent with each of its backings, and so there may be many of it. */
+static int keep_fd(struct lane *l, struct lane_unsent *u, const struct lane_cmd *c, int fd)
+{
+	int err;
+
+	u->fd = -1;
+	u->host = NULL;
+	if (!c->has_fd)
+		return 0;
+	if (c->op == LANE_backing_of_host) {
+		err = gsb_host_file_get(&l->host_files, l->owner, fd, &u->host);
+		u->fd = err ? -1 : u->host->fd;
+		return err;
+	}
+	u->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return u->fd < 0 ? -ENOMEM : 0;
+}
+
 static int keep(struct lane *l, const struct lane_cmd *c, const void *tail, uint32_t n, int fd)
 {
 	struct lane_unsent *u = malloc(offsetof(struct lane_unsent, cmd) + c->bytes);
+	int err;
 
 	if (!u)
 		return -ENOMEM;
 	u->next = NULL;
-	u->fd = c->has_fd ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
-	if (c->has_fd && u->fd < 0) {
+	err = keep_fd(l, u, c, fd);
+	if (err) {
 		free(u);
-		return -ENOMEM;
+		return err;
 	}
 	u->cmd = *c;
 	if (n)
@@ -184,7 +204,9 @@ static void drop_first(struct lane *l)
 	struct lane_unsent *u = l->unsent;
 
 	l->unsent = u->next;
-	if (u->fd >= 0)
+	if (u->host)
+		gsb_host_file_put(u->host);
+	else if (u->fd >= 0)
 		close(u->fd);
 	free(u);
 }

@@ -66,8 +66,9 @@ struct lane_held {
 /* What did not go into the ring yet. */
 struct lane_unsent {
 	struct lane_unsent *next;
-	int fd;		     /* that goes with it, its own; -1: none */
-	struct lane_cmd cmd; /* and what is behind it */
+	int fd;			    /* that goes with it; -1: none */
+	struct gsb_host_file *host; /* whose the descriptor is; NULL: its own */
+	struct lane_cmd cmd;	    /* and what is behind it */
 };
 
 /* A call of the engine's thread: its answer stays here until it is asked for. */
@@ -130,6 +131,7 @@ struct lane {
 	uint64_t woken_ns;	       /* the last that it was sent when it had nothing left */
 	struct lane_request *requests; /* in the order of the calls */
 	struct lane_unsent *unsent, **unsent_end;
+	struct gsb_host_file *host_files; /* of these */
 	struct lane_flight *flights;
 	uint32_t n_flights, free_flight, n_open; /* free_flight: 0 none, else a place + 1 */
 	uint64_t n_sent;

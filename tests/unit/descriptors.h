@@ -1,9 +1,10 @@
 /*
- * descriptors.h - how many descriptors this process may have.
+ * descriptors.h - how many descriptors this process may have, and has.
  */
 #ifndef GSB_TESTS_UNIT_DESCRIPTORS_H
 #define GSB_TESTS_UNIT_DESCRIPTORS_H
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,6 +24,19 @@ static inline rlim_t limit_descriptors(rlim_t n)
 	limit.rlim_cur = n;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	return was;
+}
+
+/* For comparison: what it takes to look is counted, too. */
+static inline unsigned count_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
 }
 
 #endif

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,17 +19,6 @@
 #include "shm/channel.h"
 #include "tests/unit/descriptors.h"
 #include "tests/unit/temp.h"
-
-static unsigned count_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
 
 static void test_send_recv_passes_message_and_fds(void **state)
 {
@@ -65,7 +53,7 @@ static void test_recv_of_damaged_message_is_refused_and_leaks_no_fd(void **state
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
 	one[0] = pair[0];
-	before = count_fds();
+	before = count_descriptors();
 
 	gsb_msg_init(&hello.msg, GSB_MSG_HELLO, sizeof(hello));
 	hello.msg.magic++;
@@ -101,7 +89,7 @@ static void test_recv_of_damaged_message_is_refused_and_leaks_no_fd(void **state
 	assert_int_equal(send(pair[0], "short", 5, 0), 5);
 	assert_int_equal(gsb_channel_recv(pair[1], &got, sizeof(got), NULL, NULL), -EPROTO);
 
-	assert_int_equal(count_fds(), before);
+	assert_int_equal(count_descriptors(), before);
 	close(pair[0]);
 	assert_int_equal(gsb_channel_recv(pair[1], &got, sizeof(got), NULL, NULL), 0);
 	close(pair[1]);

@@ -28,6 +28,7 @@
 #include "device/info.h"
 #include "device/ops.h"
 #include "tests/fake/fake.h"
+#include "tests/unit/descriptors.h"
 #include "tests/unit/device_kernels.h"
 
 #define DEVICE_BASE 0x400000000000ull
@@ -793,29 +794,27 @@ static void test_host_backing_without_addresses_is_told(void **state)
 	assert_int_equal(n_live(), 0);
 }
 
-/* The one that the process would get next. */
-static int next_descriptor(void)
+/* One for all of them, for the caller may close his, and none when they have gone. */
+static void test_host_backings_share_a_descriptor(void **state)
 {
-	int fd = dup(STDIN_FILENO);
-
-	close(fd);
-	return fd;
-}
-
-static void test_host_backing_keeps_no_descriptor(void **state)
-{
+	struct gsb_backing *b[100];
 	struct life l = {0};
-	struct host_backing h;
-	struct gsb_backing *b;
-	int before;
+	int fd = make_file(GSB_BACKING_UNIT);
+	unsigned before;
 
-	make_of_host(&l, &h);
-	before = next_descriptor();
-	assert_int_equal(l.ops->backing_of_host(l.dev, 1, h.fd, 0, GSB_BACKING_UNIT, &b), 0);
-	assert_int_not_equal(next_descriptor(), before); /* its own, for the caller may close his */
-	l.ops->backing_destroy(b);
-	assert_int_equal(next_descriptor(), before);
-	end_of_host(&l, &h);
+	fake.reset();
+	assert_int_equal(open_device(&l), 0);
+	before = count_descriptors();
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(b); i++)
+		assert_int_equal(l.ops->backing_of_host(l.dev, 1, fd, 0, GSB_BACKING_UNIT, &b[i]),
+				 0);
+	assert_int_equal(count_descriptors(), before + 1);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(b); i++)
+		l.ops->backing_destroy(b[i]);
+	assert_int_equal(count_descriptors(), before);
+	close(fd);
+	l.ops->close(l.dev);
+	assert_int_equal(n_live(), 0);
 }
 
 /* A pinner has done it, and nothing is left to do. */
@@ -1979,7 +1978,7 @@ int main(void)
 		cmocka_unit_test(test_mapping_that_cannot_be_zeroed_is_nobody_s_to_read),
 		cmocka_unit_test(test_host_backing_that_cannot_be_registered_is_told),
 		cmocka_unit_test(test_host_backing_without_addresses_is_told),
-		cmocka_unit_test(test_host_backing_keeps_no_descriptor),
+		cmocka_unit_test(test_host_backings_share_a_descriptor),
 		cmocka_unit_test(test_host_backing_that_is_prepared_is_registered_once),
 		cmocka_unit_test(test_host_backing_that_was_only_prepared_goes),
 		cmocka_unit_test(test_host_backing_that_is_hidden_and_unmapped_goes_once),

@@ -29,6 +29,7 @@
 #include "device/emu/emu.h"
 #include "device/emu/exec/exec.h"
 #include "device/ops.h"
+#include "tests/unit/descriptors.h"
 #include "tests/unit/device_kernels.h"
 #include "tests/unit/patient.h"
 #include "tests/unit/temp.h"
@@ -1413,6 +1414,45 @@ static void test_backing_of_host_of_what_is_no_unit_is_einval(void **state)
 	assert_int_equal(ops->backing_of_host(rig->dev, 1, f.fd, 0, UNIT + 4096, &b), -EINVAL);
 	assert_null(b);
 	end_file(&f);
+}
+
+/* As many as an owner makes: the process has descriptors for all its owners. */
+static void test_backings_of_host_share_a_descriptor(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_backing *b[100];
+	struct file f = make_file();
+	unsigned before = count_descriptors();
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(b); i++)
+		b[i] = make_of_host(rig, &f, i % FILE_UNITS, 1);
+	assert_int_equal(count_descriptors(), before + 1);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(b); i++)
+		rig->dev->ops->backing_destroy(b[i]);
+	assert_int_equal(count_descriptors(), before);
+	end_file(&f);
+}
+
+/* The first of its file has gone, and so has the caller's descriptor. */
+static void test_backing_of_host_keeps_its_file(void **state)
+{
+	struct rig *rig = *state;
+	struct file f = make_file(), other = make_file();
+	struct gsb_backing *first = make_of_host(rig, &f, 0, 1);
+	struct gsb_backing *second = make_of_host(rig, &f, 1, 1);
+	struct gsb_backing *third = make_of_host(rig, &other, 1, 1);
+
+	*word_of(&f, UNIT) = 7;
+	*word_of(&other, UNIT) = 8;
+	end_file(&f);
+	rig->dev->ops->backing_destroy(first);
+	map_backing(rig, second, 1, AREA_BASE);
+	map_backing(rig, third, 1, AREA_BASE + UNIT);
+	assert_int_equal(word_at(rig, rig->space, AREA_BASE), 7);
+	assert_int_equal(word_at(rig, rig->space, AREA_BASE + UNIT), 8);
+	end_backing(rig, second, 1, AREA_BASE);
+	end_backing(rig, third, 1, AREA_BASE + UNIT);
+	end_file(&other);
 }
 
 /* Access may be given again, and taken away before the mapping goes. */
@@ -4881,6 +4921,7 @@ static int map_on_gpu(char *spec)
 		ON_GPU(test_backings_of_both_have_the_same_addresses_by_turns),
 		ON_GPU(test_backing_of_host_is_not_the_device_s_to_count),
 		ON_GPU(test_backing_of_host_of_what_is_no_unit_is_einval),
+		ON_GPU(test_backing_of_host_keeps_its_file),
 		ON_GPU(test_backing_of_host_is_given_access_as_often_as_asked),
 		ON_GPU(test_copies_run_over_what_is_of_the_host_and_what_is_not),
 		ON_GPU(test_rows_and_fills_run_over_what_is_of_the_host_and_what_is_not),
@@ -5027,6 +5068,8 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU_AND_LANES(test_backing_of_host_is_what_the_host_sees),
 	ON_EMU_AND_LANES(test_backing_of_host_is_the_same_bytes_wherever_it_is_mapped),
 	ON_EMU_AND_LANES(test_backings_of_both_have_the_same_addresses_by_turns),
+	ON_EMU(test_backings_of_host_share_a_descriptor),
+	ON_EMU_AND_LANES(test_backing_of_host_keeps_its_file),
 	ON_EMU_AND_LANES(test_backing_of_host_is_given_access_as_often_as_asked),
 	ON_EMU_AND_LANES(test_backing_of_host_without_access_is_a_fault),
 	ON_EMU_AND_LANES(test_copies_run_over_what_is_of_the_host_and_what_is_not),

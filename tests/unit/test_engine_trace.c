@@ -996,6 +996,46 @@ static void test_quota_is_said_with_its_figures(void **state)
 	end(f);
 }
 
+static CUresult create_of_host(struct fixture *f, uint64_t *id)
+{
+	const struct gsb_rec_backing_create b = {.size = GSB_VIRTUAL_UNIT};
+	CUresult result = kit_call(&f->t, GSB_REC_BACKING_OF_HOST, &b, sizeof(b), NULL, 0);
+	struct gsb_reply_host_backing made;
+
+	if (!result) {
+		memcpy(&made, kit_reply(&f->t), sizeof(made));
+		*id = made.backing;
+	}
+	return result;
+}
+
+/* What was never had is not given back: the bytes of a tenant would go below zero. */
+static void test_host_memory_that_is_refused_is_not_told_as_freed(void **state)
+{
+	const struct gsb_tenant_limits limits = {.host_mem_bytes = 2 * GSB_VIRTUAL_UNIT};
+	struct gsb_rec_object b = {0};
+	struct fixture *f = *state;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_tenant_finish(&f->t);
+	kit_tenant_init(&f->t, &f->k, &limits);
+	record(f);
+	f->k.dev->backing_err = -ENOMEM;
+	assert_int_equal(create_of_host(f, &b.handle), CUDA_ERROR_OUT_OF_MEMORY);
+	f->k.dev->backing_err = 0;
+	assert_int_equal(create_of_host(f, &b.handle), 0);
+	assert_int_equal(kit_call(&f->t, GSB_REC_BACKING_DESTROY, &b, sizeof(b), NULL, 0), 0);
+	read_back(f);
+	assert_int_equal(count(f, GSB_TRACE_ALLOCATED), 2);
+	assert_int_equal(event(f, GSB_TRACE_ALLOCATED, 0)->allocated.error, -ENOMEM);
+	assert_int_equal(event(f, GSB_TRACE_ALLOCATED, 1)->allocated.error, 0);
+	assert_int_equal(count(f, GSB_TRACE_FREED), 1);
+	assert_int_equal(event(f, GSB_TRACE_FREED, 0)->freed.bytes, GSB_VIRTUAL_UNIT);
+	assert_int_equal(event(f, GSB_TRACE_FREED, 0)->freed.addr,
+			 event(f, GSB_TRACE_ALLOCATED, 1)->allocated.addr);
+	end(f);
+}
+
 /* ---- who waits ---- */
 
 static void expect_woken(const struct fixture *f, unsigned i, enum gsb_trace_wait waited,
@@ -1458,6 +1498,7 @@ int main(void)
 		CASE(test_fault_ends_the_chains_of_its_context),
 		CASE(test_tenant_that_has_gone_leaves_its_counts),
 		CASE(test_quota_is_said_with_its_figures),
+		CASE(test_host_memory_that_is_refused_is_not_told_as_freed),
 		CASE(test_who_is_woken_had_waited_for_that_operation),
 		CASE(test_who_is_woken_is_never_told_of_another_operation),
 		CASE(test_virtual_time_says_who_holds_it_and_each_step),

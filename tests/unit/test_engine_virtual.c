@@ -615,7 +615,7 @@ static void test_host_memory_that_has_gone_may_be_had_again_and_is_zero(void **s
 	}
 }
 
-/* The device has none, or no more: nothing is counted. */
+/* The device has none, or no more: nothing is counted, nor ever was. */
 static void test_host_memory_that_the_device_refuses_is_not_counted(void **state)
 {
 	struct fixture *f = *state;
@@ -627,6 +627,7 @@ static void test_host_memory_that_the_device_refuses_is_not_counted(void **state
 	f->k.dev->ops.backing_of_host = NULL;
 	assert_int_equal(create_of_host(&f->a, 8, &made), CUDA_ERROR_NOT_SUPPORTED);
 	assert_int_equal(f->a.t->host_used_bytes, 0);
+	assert_int_equal(f->a.t->stats.host_mem_peak_bytes, 0);
 	assert_int_equal(pin(&f->a, 8), 0);
 }
 

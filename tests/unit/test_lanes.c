@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -32,6 +33,7 @@
 #define DEVICE_SIZE	 (1ull << 32)
 #define AREA_BASE	 (DEVICE_BASE + 16 * DEVICE_SIZE)
 #define N_MANY		 3000u	/* fills: more than a ring holds */
+#define N_OF_HOST	 600u	/* backings: more than a socket holds */
 #define BESIDE		 10000u /* the first cookie of who works beside */
 #define LOOKS_OF_A_LIMIT 4
 #define SECOND_NS	 1000000000ull
@@ -776,8 +778,8 @@ static struct gsb_space *third_space(struct rig *rig)
 	return space;
 }
 
-/* Of a process: files of the emulated device's memory. */
-static unsigned n_memory_files(pid_t pid)
+/* Descriptors that a process has of files in memory with such names. */
+static unsigned n_files(pid_t pid, const char *name)
 {
 	char path[64], to[64];
 	struct dirent *e;
@@ -791,10 +793,15 @@ static unsigned n_memory_files(pid_t pid)
 		ssize_t len = readlinkat(dirfd(dir), e->d_name, to, sizeof(to) - 1);
 
 		to[len > 0 ? len : 0] = 0;
-		n += strstr(to, "emu-window") || strstr(to, "emu-backings");
+		n += strstr(to, name) != NULL;
 	}
 	closedir(dir);
 	return n;
+}
+
+static unsigned n_memory_files(pid_t pid)
+{
+	return n_files(pid, "emu-window") + n_files(pid, "emu-backings");
 }
 
 static void settle(struct rig *rig)
@@ -862,6 +869,42 @@ static void test_opened_and_mapped_memory_leaves_nothing_behind(void **state)
 	settle(rig);
 	assert_int_equal(n_memory_files(there), 2);
 	assert_int_equal(n_memory_files(getpid()), 0);
+}
+
+/* A unit each of a file. */
+static void make_of_host(struct rig *rig, int fd, struct gsb_backing *b[N_OF_HOST])
+{
+	for (unsigned i = 0; i < N_OF_HOST; i++)
+		assert_int_equal(rig->ops->backing_of_host(rig->dev, 1, fd, i * GSB_BACKING_UNIT,
+							   GSB_BACKING_UNIT, &b[i]),
+				 0);
+}
+
+/* As many as are asked for while a lane takes nothing cost the engine one, and when they are made the lane. */
+static void test_backings_of_host_share_a_descriptor_on_both_sides(void **state)
+{
+	struct rig *rig = *state;
+	struct lane *l = rig->space[0]->lane;
+	struct gsb_backing *b[N_OF_HOST] = {NULL};
+	int fd = memfd_create("of-a-tenant", MFD_CLOEXEC);
+
+	assert_int_equal(ftruncate(fd, N_OF_HOST * GSB_BACKING_UNIT), 0);
+	stop(l);
+	for (unsigned i = 0; i < N_OF_HOST; i++)
+		assert_int_equal(rig->raw->backing_of_host(rig->dev, 1, fd, i * GSB_BACKING_UNIT,
+							   GSB_BACKING_UNIT, &b[i]),
+				 -EINPROGRESS);
+	assert_non_null(l->unsent);
+	assert_int_equal(n_files(getpid(), "of-a-tenant"), 2); /* the caller's, too */
+	kill(l->pid, SIGCONT);
+	make_of_host(rig, fd, b);
+	assert_int_equal(n_files(l->pid, "of-a-tenant"), 1);
+	assert_int_equal(n_files(getpid(), "of-a-tenant"), 1);
+	for (unsigned i = 0; i < N_OF_HOST; i++)
+		rig->ops->backing_destroy(b[i]);
+	settle(rig);
+	assert_int_equal(n_files(l->pid, "of-a-tenant"), 0);
+	close(fd);
 }
 
 /* Nobody takes the answer any more. */
@@ -1397,6 +1440,7 @@ int main(int argc, char **argv)
 		ON_LANES(test_memory_outlives_the_lane_that_has_lent_it),
 		ON_LANES(test_each_has_the_memory_that_it_has_asked_for),
 		ON_LANES(test_opened_and_mapped_memory_leaves_nothing_behind),
+		ON_LANES(test_backings_of_host_share_a_descriptor_on_both_sides),
 		ON_LANES(test_memory_that_nobody_takes_goes_back),
 		ON_LANES(test_memory_that_no_descriptor_is_left_for_is_refused),
 		ON_LANES(test_memory_that_is_on_its_way_back_is_waited_for),

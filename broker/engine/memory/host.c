@@ -82,7 +82,7 @@ int gsb_memory_host_ctx_pin(struct gsb_ctx *ctx, uint64_t *from)
 /* ---- allocations ---- */
 
 /* Numbers in the window, which nothing may name yet. */
-static int take_range(struct gsb_tenant *t, uint64_t size, uint64_t align, uint64_t *addr)
+int gsb_memory_host_take(struct gsb_tenant *t, uint64_t size, uint64_t align, uint64_t *addr)
 {
 	if (!(t->features & GSB_FEATURE_HOST_WINDOW))
 		return -ENOTSUP;
@@ -92,20 +92,16 @@ static int take_range(struct gsb_tenant *t, uint64_t size, uint64_t align, uint6
 				addr);
 }
 
-static void count(struct gsb_tenant *t, uint64_t size)
+void gsb_memory_host_count(struct gsb_tenant *t, uint64_t size)
 {
 	t->host_used_bytes += size;
 	if (t->host_used_bytes > t->stats.host_mem_peak_bytes)
 		t->stats.host_mem_peak_bytes = t->host_used_bytes;
 }
 
-int gsb_memory_host_take(struct gsb_tenant *t, uint64_t size, uint64_t align, uint64_t *addr)
+void gsb_memory_host_drop(struct gsb_tenant *t, uint64_t addr)
 {
-	int err = take_range(t, size, align, addr);
-
-	if (!err)
-		count(t, size);
-	return err;
+	gsb_ranges_remove(&t->host_taken, addr, &(struct gsb_range){0});
 }
 
 /* The allocations of a context, or those of the process, which stay when all contexts have gone. */
@@ -167,7 +163,7 @@ static int add_pinned(struct gsb_tenant *t, const struct pinning *p)
 		gsb_ranges_remove(&t->host_live, p->addr, &(struct gsb_range){0});
 		return err;
 	}
-	count(t, p->size);
+	gsb_memory_host_count(t, p->size);
 	return 0;
 }
 
@@ -182,7 +178,7 @@ static void spaces_pinned(struct gsb_later *l, int err)
 		err = add_pinned(t, p);
 	if (err) {
 		unpin_spaces(t, p->addr, p->size, p->i);
-		gsb_ranges_remove(&t->host_taken, p->addr, &(struct gsb_range){0});
+		gsb_memory_host_drop(t, p->addr);
 	}
 	answer_alloc(t, &l->call, p->asked, p->addr, err);
 }
@@ -262,11 +258,11 @@ int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
 	owned = owned_by(t, body->flags & GSB_HOST_OF_PROCESS ? NULL : ctx);
-	err = take_range(t, body->size, HOST_PAGE_BYTES, &addr);
+	err = gsb_memory_host_take(t, body->size, HOST_PAGE_BYTES, &addr);
 	if (!err && t->dev->ops->host_prepare) {
 		if (!prepare(ctx, owned, rec, body->size, addr))
 			return 0;
-		gsb_ranges_remove(&t->host_taken, addr, &(struct gsb_range){0});
+		gsb_memory_host_drop(t, addr);
 		err = -ENOMEM;
 	} else if (!err) {
 		make_pinned(ctx, owned, rec, body->size, addr);

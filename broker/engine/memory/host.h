@@ -15,8 +15,11 @@ int gsb_memory_host_ctx_pin(struct gsb_ctx *ctx, uint64_t *from);
 int gsb_memory_host_ctx_retire(struct gsb_ctx *ctx); /* -EAGAIN */
 void gsb_memory_host_ctx_finish(struct gsb_ctx *ctx);
 
-/* A part of the window as memory of the tenant that no record may name there: it counts, and is given back. -ENOMEM, -ENOTSUP. */
+/* A part of the window as memory of the tenant that no record may name there. Made, it counts until it is given back; else it is dropped, and never
+ * was. -ENOMEM, -ENOTSUP. */
 int gsb_memory_host_take(struct gsb_tenant *t, uint64_t size, uint64_t align, uint64_t *addr);
+void gsb_memory_host_count(struct gsb_tenant *t, uint64_t size);
+void gsb_memory_host_drop(struct gsb_tenant *t, uint64_t addr);
 void gsb_memory_host_give(struct gsb_tenant *t, uint64_t addr);
 
 #endif

@@ -293,9 +293,11 @@ static void created_of_host(struct gsb_later *l, int err)
 
 	if (!err)
 		err = take_new_of_host(l->tenant, c, &answer.backing);
-	note_created_of_host(l->tenant, c->host_addr, c->size, err);
 	if (err)
-		gsb_memory_host_give(l->tenant, c->host_addr);
+		gsb_memory_host_drop(l->tenant, c->host_addr);
+	else
+		gsb_memory_host_count(l->tenant, c->size);
+	note_created_of_host(l->tenant, c->host_addr, c->size, err);
 	gsb_later_reply(l, err, &answer, sizeof(answer));
 }
 

@@ -14,6 +14,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "device/emu/memory/heap.h"
+#include "device/host_file.h"
 
 #define PAGE_BYTES 4096ull
 #define HOLE_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
@@ -216,29 +217,53 @@ static bool has(int fd, uint64_t at, uint64_t size)
 	       gsb_range_ok(at, size, (uint64_t)st.st_size);
 }
 
+/* Consumes the file, also if it fails. */
+static int wrap(struct emu_vram *vram, struct emu_file *file, uint64_t at, uint64_t size,
+		struct gsb_backing **out)
+{
+	struct gsb_backing *b = malloc(sizeof(*b));
+
+	if (!b) {
+		emu_file_put(file);
+		return -ENOMEM;
+	}
+	*b = (struct gsb_backing){.vram = vram, .file = file, .at = at, .size = size, .n_users = 1};
+	*out = b;
+	return 0;
+}
+
 int emu_backing_adopt(struct emu_vram *vram, int fd, uint64_t at, uint64_t size,
 		      struct gsb_backing **out)
 {
-	struct gsb_backing *b;
-	int copy;
+	struct emu_file *file;
+	int copy, err;
 
 	if (!has(fd, at, size))
 		return -EINVAL;
 	copy = duplicate(fd);
 	if (copy < 0)
 		return copy;
-	b = malloc(sizeof(*b));
-	if (!b) {
-		close(copy);
-		return -ENOMEM;
-	}
-	*b = (struct gsb_backing){.vram = vram, .at = at, .size = size, .n_users = 1};
-	if (emu_file_adopt(copy, &b->file)) {
-		free(b);
-		return -ENOMEM;
-	}
-	*out = b;
-	return 0;
+	err = emu_file_adopt(copy, &file);
+	return err ? err : wrap(vram, file, at, size, out);
+}
+
+int emu_backing_adopt_of_host(struct emu_vram *vram, uint64_t owner, int fd, uint64_t at,
+			      uint64_t size, struct gsb_backing **out)
+{
+	struct gsb_host_file *host;
+	struct emu_file *file;
+	int err;
+
+	if (!has(fd, at, size))
+		return -EINVAL;
+	pthread_mutex_lock(&vram->lock);
+	err = gsb_host_file_get(&vram->backings.host_files, owner, fd, &host);
+	if (!err)
+		err = emu_file_of_host(host, &file);
+	if (!err)
+		err = wrap(vram, file, at, size, out);
+	pthread_mutex_unlock(&vram->lock);
+	return err;
 }
 
 /* ---- mappings: vram->lock held ---- */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "device/host_file.h"
 
 int emu_file_adopt(int fd, struct emu_file **out)
 {
@@ -37,6 +38,19 @@ int emu_file_create(const char *name, uint64_t size, struct emu_file **out)
 	return emu_file_adopt(fd, out);
 }
 
+int emu_file_of_host(struct gsb_host_file *host, struct emu_file **out)
+{
+	struct emu_file *f = malloc(sizeof(*f));
+
+	if (!f) {
+		gsb_host_file_put(host);
+		return -ENOMEM;
+	}
+	*f = (struct emu_file){.fd = host->fd, .host = host, .n_users = 1};
+	*out = f;
+	return 0;
+}
+
 void emu_file_get(struct emu_file *f)
 {
 	f->n_users++;
@@ -46,7 +60,10 @@ void emu_file_put(struct emu_file *f)
 {
 	if (!f || --f->n_users)
 		return;
-	close(f->fd);
+	if (f->host)
+		gsb_host_file_put(f->host);
+	else
+		close(f->fd);
 	free(f);
 }
 
