@@ -204,6 +204,10 @@ static void leave_hole(uint64_t addr, uint64_t size)
 		gsb_log(GSB_LOG_ERROR, "cuda", "%#llx stays mapped: %m", (unsigned long long)addr);
 }
 
+/*
+ * A hole takes as long as there were pages, and the engine's thread asks for the lock with every tenant: none is made under it. Until the pin is off
+ * the list nothing is mapped there, and who finds no hole to be left takes it off before anybody could want one.
+ */
 static void run_unregister(struct cuda_job *job)
 {
 	struct cuda_pin *pin = gsb_container_of(job, struct cuda_pin, unregister);
@@ -212,8 +216,11 @@ static void run_unregister(struct cuda_job *job)
 	cuda_host_enter(dev);
 	cuda_note(dev, dev->cu.cuMemHostUnregister(to_pointer(pin->addr)));
 	pthread_mutex_lock(&dev->pin_lock);
-	if (pin->leaves_hole)
+	if (pin->leaves_hole) {
+		pthread_mutex_unlock(&dev->pin_lock);
 		leave_hole(pin->addr, pin->size);
+		pthread_mutex_lock(&dev->pin_lock);
+	}
 	LL_DELETE(dev->going_pins, pin);
 	pthread_cond_broadcast(&dev->pin_gone);
 	pthread_mutex_unlock(&dev->pin_lock);
@@ -348,9 +355,9 @@ void cuda_host_unmap(struct cuda_device *dev, uint64_t addr, uint64_t size)
 	pin = find_going(dev, addr, size);
 	if (pin)
 		pin->leaves_hole = true;
-	else
-		leave_hole(addr, size);
 	pthread_mutex_unlock(&dev->pin_lock);
+	if (!pin)
+		leave_hole(addr, size);
 }
 
 /* ---- shared buffers ---- */

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -877,6 +878,47 @@ static void test_host_backing_that_is_hidden_and_unmapped_goes_once(void **state
 	await_unregistered();
 	while (can_read(AREA_BASE))
 		usleep(100);
+	end_of_host(&l, &h);
+}
+
+static struct {
+	struct cuda_device *dev; /* NULL: nobody looks */
+	_Atomic unsigned n, n_locked;
+} holes;
+
+/* All of this process. Nobody but who makes a hole has the lock meanwhile. */
+void *mmap(void *addr, size_t size, int prot, int flags, int fd, off_t at)
+{
+	if (holes.dev && flags & MAP_FIXED && prot == PROT_NONE) {
+		bool is_free = !pthread_mutex_trylock(&holes.dev->pin_lock);
+
+		if (is_free)
+			pthread_mutex_unlock(&holes.dev->pin_lock);
+		holes.n_locked += !is_free;
+		holes.n++;
+	}
+	return (void *)syscall(SYS_mmap, addr, size, prot, flags, fd, at);
+}
+
+/* It takes its time, and the engine's thread asks for the lock whatever it is told about pinned memory. */
+static void test_hole_is_made_under_no_lock(void **state)
+{
+	struct life l = {0};
+	struct host_backing h;
+
+	make_of_host(&l, &h);
+	holes.n = holes.n_locked = 0;
+	holes.dev = to_cuda(l.dev);
+	for (unsigned i = 1; i <= 2; i++) {
+		assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
+		if (i == 1)
+			assert_int_equal(give_access(&l, &h), 0);
+		l.ops->backing_unmap(h.b, 1, AREA_BASE);
+		while (holes.n < i)
+			usleep(100);
+	}
+	holes.dev = NULL;
+	assert_int_equal(holes.n_locked, 0);
 	end_of_host(&l, &h);
 }
 
@@ -1983,6 +2025,7 @@ int main(void)
 		cmocka_unit_test(test_host_backing_that_is_prepared_is_registered_once),
 		cmocka_unit_test(test_host_backing_that_was_only_prepared_goes),
 		cmocka_unit_test(test_host_backing_that_is_hidden_and_unmapped_goes_once),
+		cmocka_unit_test(test_hole_is_made_under_no_lock),
 		cmocka_unit_test(
 			test_addresses_are_mapped_again_when_the_driver_has_forgotten_them),
 		cmocka_unit_test(test_addresses_are_a_hole_when_the_driver_has_forgotten_them),
