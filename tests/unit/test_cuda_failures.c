@@ -739,18 +739,28 @@ struct host_backing {
 	int fd;
 };
 
-static void make_of_host(struct life *l, struct host_backing *h)
+static void make_backing(struct life *l, struct host_backing *h)
 {
-	fake.reset();
-	assert_int_equal(open_device(l), 0);
 	h->fd = make_file(GSB_BACKING_UNIT);
 	assert_int_equal(l->ops->backing_of_host(l->dev, 1, h->fd, 0, GSB_BACKING_UNIT, &h->b), 0);
 }
 
-static void end_of_host(struct life *l, struct host_backing *h)
+static void end_backing(struct life *l, struct host_backing *h)
 {
 	l->ops->backing_destroy(h->b);
 	close(h->fd);
+}
+
+static void make_of_host(struct life *l, struct host_backing *h)
+{
+	fake.reset();
+	assert_int_equal(open_device(l), 0);
+	make_backing(l, h);
+}
+
+static void end_of_host(struct life *l, struct host_backing *h)
+{
+	end_backing(l, h);
 	l->ops->close(l->dev);
 	assert_int_equal(fake.early(), 0);
 	assert_int_equal(n_live(), 0);
@@ -759,6 +769,20 @@ static void end_of_host(struct life *l, struct host_backing *h)
 static int give_access(struct life *l, struct host_backing *h)
 {
 	return l->ops->backing_access(h->b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+static void map_at(struct life *l, struct host_backing *h, uint64_t addr)
+{
+	make_backing(l, h);
+	assert_int_equal(l->ops->backing_map(h->b, 1, addr), 0);
+	assert_int_equal(l->ops->backing_access(h->b, 1, addr, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+			 0);
+}
+
+static void unmap_at(struct life *l, struct host_backing *h, uint64_t addr)
+{
+	l->ops->backing_unmap(h->b, 1, addr);
+	end_backing(l, h);
 }
 
 static void test_host_backing_that_cannot_be_registered_is_told(void **state)
@@ -920,6 +944,70 @@ static void test_hole_is_made_under_no_lock(void **state)
 	holes.dev = NULL;
 	assert_int_equal(holes.n_locked, 0);
 	end_of_host(&l, &h);
+}
+
+#define N_ROWS	  100
+#define ROW_BYTES 3
+
+static unsigned n_calls_of_rows(void)
+{
+	return fake.calls("cuMemcpy2DAsync_v2") + fake.calls("cuMemcpyAsync") +
+	       fake.calls("cuMemsetD2D8Async") + fake.calls("cuMemsetD8Async");
+}
+
+static unsigned n_calls_for(struct life *l, struct gsb_cmd cmd)
+{
+	const unsigned before = n_calls_of_rows();
+
+	issue(l, cmd);
+	collect(l);
+	assert_int_equal(l->n_failed, 0);
+	return n_calls_of_rows() - before;
+}
+
+/* A row that has a byte in one piece and two in the next. */
+static void fill_and_copy_rows(struct life *l, uint64_t seam)
+{
+	const uint64_t from = seam - 1 - N_ROWS / 2 * ROW_BYTES, to = l->large;
+	struct gsb_cmd fill = {
+		.kind = GSB_CMD_FILL,
+		.fill = {.dst = from,
+			 .width = ROW_BYTES,
+			 .height = N_ROWS,
+			 .pitch = ROW_BYTES,
+			 .value = 0x5a,
+			 .elem_bytes = 1},
+	};
+	struct gsb_cmd rows = {
+		.kind = GSB_CMD_COPY,
+		.copy = {to, from, ROW_BYTES, N_ROWS, ROW_BYTES, ROW_BYTES},
+	};
+	uint8_t out[N_ROWS * ROW_BYTES] = {0};
+
+	assert_in_range(n_calls_for(l, fill), 1, 4);
+	assert_in_range(n_calls_for(l, rows), 1, 4);
+	copy(l, address_of(out), to, sizeof(out));
+	collect(l);
+	for (unsigned i = 0; i < sizeof(out); i++)
+		assert_int_equal(out[i], 0x5a);
+}
+
+/* A program may ask for millions of rows, and the engine's thread makes each call. */
+static void test_rows_in_two_pieces_take_no_call_each(void **state)
+{
+	struct life l = {0};
+	struct host_backing h[2];
+
+	make_space(&l);
+	assert_int_equal(l.ops->queue_create(l.dev, 0, GSB_ALL_SMS, &l.queue), 0);
+	assert_int_equal(l.ops->mem_alloc(l.space, 4096, &l.large), 0);
+	for (unsigned i = 0; i < 2; i++)
+		map_at(&l, &h[i], AREA_BASE + i * GSB_BACKING_UNIT);
+	fill_and_copy_rows(&l, AREA_BASE + GSB_BACKING_UNIT);
+	for (unsigned i = 0; i < 2; i++)
+		unmap_at(&l, &h[i], AREA_BASE + i * GSB_BACKING_UNIT);
+	l.ops->queue_destroy(l.queue);
+	close_all(&l);
 }
 
 #define HELD_MS 50
@@ -2026,6 +2114,7 @@ int main(void)
 		cmocka_unit_test(test_host_backing_that_was_only_prepared_goes),
 		cmocka_unit_test(test_host_backing_that_is_hidden_and_unmapped_goes_once),
 		cmocka_unit_test(test_hole_is_made_under_no_lock),
+		cmocka_unit_test(test_rows_in_two_pieces_take_no_call_each),
 		cmocka_unit_test(
 			test_addresses_are_mapped_again_when_the_driver_has_forgotten_them),
 		cmocka_unit_test(test_addresses_are_a_hole_when_the_driver_has_forgotten_them),

@@ -1534,6 +1534,37 @@ static void test_rows_and_fills_run_over_what_is_of_the_host_and_what_is_not(voi
 	end_mixed(rig, &m);
 }
 
+#define N_COLUMNS 5 /* words of a row, which no unit is a multiple of */
+
+/* So many rows that most of them are in one piece with the next. */
+static void test_many_rows_run_over_what_is_of_the_host_and_what_is_not(void **state)
+{
+	const uint64_t row = N_COLUMNS * sizeof(uint32_t), n = 5 * UNIT / row;
+	static uint32_t in[5 * UNIT / 4], out[5 * UNIT / 4];
+	struct rig *rig = *state;
+	struct mixed m = make_mixed(rig);
+	uint64_t plain = alloc(rig, sizeof(in));
+	struct gsb_cmd cmd = {.kind = GSB_CMD_COPY, .space = rig->space};
+
+	for (uint32_t i = 0; i < 5 * UNIT / 4; i++)
+		in[i] = i * 7;
+	copy(rig, rig->space, plain, ours(in), sizeof(in));
+	cmd.copy = (struct gsb_cmd_copy){AREA_BASE, plain, row, n, row, row};
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	cmd.kind = GSB_CMD_FILL;
+	cmd.fill = (struct gsb_cmd_fill){AREA_BASE + 4, 3, n, row, 0x2222, 4};
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	cmd.kind = GSB_CMD_COPY;
+	cmd.copy = (struct gsb_cmd_copy){plain, AREA_BASE, row, n, row, row};
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	copy(rig, rig->space, ours(out), plain, sizeof(out));
+	for (uint32_t i = 0; i < n * N_COLUMNS; i++)
+		assert_int_equal(out[i], (i - 1) % N_COLUMNS < 3 && i ? 0x2222 : in[i]);
+	end_mixed(rig, &m);
+}
+
 /* ---- memory of one space in another ---- */
 
 /* Of a space of another owner. */
@@ -4884,6 +4915,7 @@ static int map_on_gpu(char *spec)
 		ON_GPU(test_backing_of_host_is_given_access_as_often_as_asked),
 		ON_GPU(test_copies_run_over_what_is_of_the_host_and_what_is_not),
 		ON_GPU(test_rows_and_fills_run_over_what_is_of_the_host_and_what_is_not),
+		ON_GPU(test_many_rows_run_over_what_is_of_the_host_and_what_is_not),
 	};
 
 	return _cmocka_run_group_tests("mapping", tests, GSB_ARRAY_LEN(tests), NULL, NULL);
@@ -5031,6 +5063,7 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU_AND_LANES(test_backing_of_host_without_access_is_a_fault),
 	ON_EMU_AND_LANES(test_copies_run_over_what_is_of_the_host_and_what_is_not),
 	ON_EMU_AND_LANES(test_rows_and_fills_run_over_what_is_of_the_host_and_what_is_not),
+	ON_EMU_AND_LANES(test_many_rows_run_over_what_is_of_the_host_and_what_is_not),
 	ON_EMU_AND_LANES(test_backing_is_accessed_as_it_is_allowed),
 	ON_EMU(test_backing_is_its_owners_alone),
 	ON_EMU_AND_LANES(test_backing_is_mapped_for_another_owner),
