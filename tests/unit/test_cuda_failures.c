@@ -24,12 +24,14 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "device/cuda/cuda.h"
 #include "device/cuda/device.h"
 #include "device/cuda/threads.h"
 #include "device/info.h"
 #include "device/ops.h"
 #include "tests/fake/fake.h"
 #include "tests/unit/device_kernels.h"
+#include "tests/unit/patient.h"
 
 #define DEVICE_BASE 0x400000000000ull
 #define DEVICE_SIZE (1ull << 30)
@@ -102,9 +104,11 @@ static int open_device(struct life *l)
 	int res = gsb_device_open(&p, &l->dev, err, sizeof(err));
 
 	assert_int_equal(!!err[0], !!res);
-	if (!res)
-		l->ops = l->dev->ops;
-	return res;
+	if (res)
+		return res;
+	make_patient(l->dev);
+	l->ops = l->dev->ops;
+	return 0;
 }
 
 static void issue(struct life *l, struct gsb_cmd cmd)
@@ -1010,18 +1014,26 @@ static void test_rows_in_two_pieces_take_no_call_each(void **state)
 	close_all(&l);
 }
 
-#define HELD_MS 50
+#define HELD_MS 10000 /* where what must not wait does */
 
-static _Atomic bool is_mapped_again;
+static _Atomic bool may_forget;
 
-/* For so long, or until what must wait has not. */
 static void hold_unregister(void *arg)
 {
-	bool *too_early = arg;
-
-	for (unsigned i = 0; i < HELD_MS && !is_mapped_again; i++)
+	for (unsigned i = 0; i < HELD_MS && !may_forget; i++)
 		usleep(1000);
-	*too_early = is_mapped_again;
+}
+
+static void hold_back(void)
+{
+	may_forget = false;
+	fake.watch("cuMemHostUnregister", hold_unregister, NULL);
+}
+
+static void let_go(void)
+{
+	may_forget = true;
+	fake.watch("cuMemHostUnregister", NULL, NULL);
 }
 
 /* The driver is told of what is there yet: the addresses are a hole behind that. */
@@ -1029,42 +1041,72 @@ static void test_addresses_are_a_hole_when_the_driver_has_forgotten_them(void **
 {
 	struct life l = {0};
 	struct host_backing h;
-	bool ignored;
 
 	make_of_host(&l, &h);
-	is_mapped_again = false;
-	fake.watch("cuMemHostUnregister", hold_unregister, &ignored);
+	hold_back();
 	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
 	assert_int_equal(give_access(&l, &h), 0);
 	assert_int_equal(l.ops->backing_access(h.b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_NONE),
 			 0);
 	l.ops->backing_unmap(h.b, 1, AREA_BASE);
-	is_mapped_again = true; /* it may go on */
+	let_go();
 	await_unregistered();
 	while (can_read(AREA_BASE))
 		usleep(100);
-	fake.watch("cuMemHostUnregister", NULL, NULL);
 	end_of_host(&l, &h);
 }
 
-/* Else what is mapped there next would be the driver's to forget. */
-static void test_addresses_are_mapped_again_when_the_driver_has_forgotten_them(void **state)
+/* As an engine that has nothing else to do sleeps. */
+static void expect_to_be_woken(struct life *l, struct host_backing *h)
+{
+	struct pollfd fd = {.fd = l->ops->event_fd(l->dev), .events = POLLIN};
+	struct gsb_completion c;
+
+	do
+		assert_int_equal(gsb_cuda_ops.backing_map(h->b, 1, AREA_BASE), -EINPROGRESS);
+	while (l->ops->stay_awake(l->dev));
+	assert_int_equal(poll(&fd, 1, 60000), 1);
+	assert_int_equal(l->ops->poll(l->dev, &c, 1), 0);
+}
+
+/* Else what is mapped there next would be the driver's to forget; and the engine's thread, which asks, serves everybody. */
+static void test_mapping_where_another_goes_comes_later(void **state)
 {
 	struct life l = {0};
 	struct host_backing h;
-	bool too_early = false;
 
 	make_of_host(&l, &h);
-	is_mapped_again = false;
-	fake.watch("cuMemHostUnregister", hold_unregister, &too_early);
+	hold_back();
 	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
 	assert_int_equal(give_access(&l, &h), 0);
 	l.ops->backing_unmap(h.b, 1, AREA_BASE);
+	expect_to_be_woken(&l, &h);
+	expect_to_be_woken(&l, &h);
+	let_go();
 	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
-	is_mapped_again = true;
-	fake.watch("cuMemHostUnregister", NULL, NULL);
-	assert_false(too_early);
+	assert_int_equal(fake.live(FAKE_REGISTERED), 0);
 	assert_true(can_read(AREA_BASE));
+	l.ops->backing_unmap(h.b, 1, AREA_BASE);
+	end_of_host(&l, &h);
+}
+
+static void test_access_where_it_was_taken_away_comes_later(void **state)
+{
+	struct life l = {0};
+	struct host_backing h;
+
+	make_of_host(&l, &h);
+	hold_back();
+	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
+	assert_int_equal(give_access(&l, &h), 0);
+	assert_int_equal(l.ops->backing_access(h.b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_NONE),
+			 0);
+	assert_int_equal(
+		gsb_cuda_ops.backing_access(h.b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+		-EINPROGRESS);
+	let_go();
+	assert_int_equal(give_access(&l, &h), 0);
+	assert_int_equal(fake.live(FAKE_REGISTERED), 1);
 	l.ops->backing_unmap(h.b, 1, AREA_BASE);
 	end_of_host(&l, &h);
 }
@@ -1718,7 +1760,7 @@ static void test_pin_of_another_size_than_was_prepared_is_its_own(void **state)
 	close_all(&l);
 }
 
-static void test_addresses_that_go_can_be_pinned_again_at_once(void **state)
+static void test_addresses_that_go_can_be_pinned_again(void **state)
 {
 	struct life l = {0};
 	struct gsb_space *space = make_space(&l);
@@ -1728,6 +1770,37 @@ static void test_addresses_that_go_can_be_pinned_again_at_once(void **state)
 		assert_int_equal(l.ops->host_unpin(space, HOST_BASE, 8192), 0);
 		assert_int_equal(l.ops->host_pin(space, HOST_BASE + 4096, 8192), 0);
 		assert_int_equal(l.ops->host_unpin(space, HOST_BASE + 4096, 8192), 0);
+	}
+	close_all(&l);
+}
+
+static void test_pin_where_another_goes_comes_later(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+
+	hold_back();
+	assert_int_equal(l.ops->host_pin(space, HOST_BASE, 8192), 0);
+	assert_int_equal(l.ops->host_unpin(space, HOST_BASE, 8192), 0);
+	assert_int_equal(gsb_cuda_ops.host_pin(space, HOST_BASE + 4096, 8192), -EINPROGRESS);
+	let_go();
+	assert_int_equal(l.ops->host_pin(space, HOST_BASE + 4096, 8192), 0);
+	close_all(&l);
+}
+
+/* It has nothing else to do, and whoever asks it is answered when it is done: the pin is there then. */
+static void test_pinner_waits_for_what_goes(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+
+	for (unsigned i = 1; i <= 100; i++) {
+		assert_int_equal(l.ops->host_pin(space, HOST_BASE, 8192), 0);
+		assert_int_equal(l.ops->host_unpin(space, HOST_BASE, 8192), 0);
+		l.ops->host_prepare(l.dev, HOST_BASE + 4096, 8192);
+		assert_int_equal(l.ops->host_pin(space, HOST_BASE + 4096, 8192), 0);
+		assert_int_equal(l.ops->host_unpin(space, HOST_BASE + 4096, 8192), 0);
+		assert_int_equal(fake.calls("cuMemHostRegister_v2"), 2 * i);
 	}
 	close_all(&l);
 }
@@ -2115,8 +2188,8 @@ int main(void)
 		cmocka_unit_test(test_host_backing_that_is_hidden_and_unmapped_goes_once),
 		cmocka_unit_test(test_hole_is_made_under_no_lock),
 		cmocka_unit_test(test_rows_in_two_pieces_take_no_call_each),
-		cmocka_unit_test(
-			test_addresses_are_mapped_again_when_the_driver_has_forgotten_them),
+		cmocka_unit_test(test_mapping_where_another_goes_comes_later),
+		cmocka_unit_test(test_access_where_it_was_taken_away_comes_later),
 		cmocka_unit_test(test_addresses_are_a_hole_when_the_driver_has_forgotten_them),
 		cmocka_unit_test(test_memory_that_was_shared_is_never_kept),
 		cmocka_unit_test(test_what_was_opened_is_never_kept),
@@ -2142,7 +2215,9 @@ int main(void)
 		cmocka_unit_test(test_pages_are_there_when_they_are_registered),
 		cmocka_unit_test(test_pin_that_was_only_prepared_is_given_back),
 		cmocka_unit_test(test_pin_of_another_size_than_was_prepared_is_its_own),
-		cmocka_unit_test(test_addresses_that_go_can_be_pinned_again_at_once),
+		cmocka_unit_test(test_addresses_that_go_can_be_pinned_again),
+		cmocka_unit_test(test_pin_where_another_goes_comes_later),
+		cmocka_unit_test(test_pinner_waits_for_what_goes),
 		cmocka_unit_test(test_image_that_is_refused_by_a_fatal_code_leaves_the_device),
 		cmocka_unit_test(test_command_that_cannot_be_followed_ends_the_device),
 		cmocka_unit_test(test_parts_of_the_sms_are_all_made_before),

@@ -57,6 +57,11 @@ struct rig {
 
 static int host_fd = -1; /* what is mapped in the host window */
 
+static bool is_cuda(const struct gsb_device *dev)
+{
+	return !strcmp(dev->ops->scheme, "cuda");
+}
+
 static bool is_lanes(const struct gsb_device *dev)
 {
 	return !strcmp(dev->ops->scheme, "lanes");
@@ -101,9 +106,9 @@ static struct rig *open_rig(const struct gsb_device_params *p)
 	assert_non_null(rig);
 	if (gsb_device_open(p, &rig->dev, err, sizeof(err)))
 		fail_msg("%s", err);
-	if (rig->dev->ops == &gsb_cuda_ops || is_lanes(rig->dev))
+	if (is_cuda(rig->dev) || is_lanes(rig->dev))
 		map_host_window();
-	if (is_lanes(rig->dev))
+	if (is_cuda(rig->dev) || is_lanes(rig->dev))
 		make_patient(rig->dev);
 	rig->space = make_space(rig->dev, 0, 0);
 	assert_int_equal(rig->dev->ops->queue_create(rig->dev, 0, GSB_ALL_SMS, &rig->queue), 0);
@@ -618,7 +623,7 @@ static void test_module_load_refuses_what_is_no_image(void **state)
 	log[0] = 0;
 	assert_int_equal(ops->module_load(rig->space, bad, strlen(bad), &module, log, sizeof(log)),
 			 -EILSEQ);
-	if (rig->dev->ops == &gsb_cuda_ops)
+	if (is_cuda(rig->dev))
 		print_message("%s\n", log); /* in words of the driver's */
 	else
 		assert_non_null(strstr(log, "4:"));
@@ -1436,6 +1441,48 @@ static void test_backing_of_host_is_given_access_as_often_as_asked(void **state)
 	map_backing(rig, b, 1, AREA_BASE);
 	assert_int_equal(word_at(rig, rig->space, AREA_BASE), 3);
 	end_backing(rig, b, 1, AREA_BASE);
+	end_file(&f);
+}
+
+/* What was there may be going yet. */
+static void test_backing_of_host_is_mapped_again_as_soon_as_it_is_unmapped(void **state)
+{
+	struct rig *rig = *state;
+	struct file f = make_file();
+	struct gsb_backing *b = make_of_host(rig, &f, 0, 1);
+
+	for (uint32_t i = 1; i <= 50; i++) {
+		*word_of(&f, 0) = i;
+		map_backing(rig, b, 1, AREA_BASE);
+		assert_int_equal(word_at(rig, rig->space, AREA_BASE), i);
+		rig->dev->ops->backing_unmap(b, 1, AREA_BASE);
+	}
+	rig->dev->ops->backing_destroy(b);
+	end_file(&f);
+}
+
+/* In lanes it comes by a descriptor, which is needed until the addresses are free. */
+static void test_backing_of_another_owner_is_mapped_where_one_of_host_was(void **state)
+{
+	struct rig *rig = *state;
+	const uint64_t theirs = AREA_BASE + 8 * UNIT;
+	struct gsb_space *other = make_space(rig->dev, 1, 0);
+	struct file f = make_file();
+	struct gsb_backing *mine = make_of_host(rig, &f, 0, 1), *b = make_backing(rig, 2, 1);
+	uint32_t word = 9;
+
+	map_backing(rig, b, 2, theirs);
+	copy(rig, other, theirs, ours(&word), sizeof(word));
+	for (unsigned i = 0; i < 20; i++) {
+		map_backing(rig, mine, 1, AREA_BASE);
+		rig->dev->ops->backing_unmap(mine, 1, AREA_BASE);
+		map_backing(rig, b, 1, AREA_BASE);
+		assert_int_equal(word_at(rig, rig->space, AREA_BASE), 9);
+		rig->dev->ops->backing_unmap(b, 1, AREA_BASE);
+	}
+	rig->dev->ops->backing_destroy(mine);
+	end_backing(rig, b, 2, theirs);
+	rig->dev->ops->space_destroy(other);
 	end_file(&f);
 }
 
@@ -4913,6 +4960,8 @@ static int map_on_gpu(char *spec)
 		ON_GPU(test_backing_of_host_is_not_the_device_s_to_count),
 		ON_GPU(test_backing_of_host_of_what_is_no_unit_is_einval),
 		ON_GPU(test_backing_of_host_is_given_access_as_often_as_asked),
+		ON_GPU(test_backing_of_host_is_mapped_again_as_soon_as_it_is_unmapped),
+		ON_GPU(test_backing_of_another_owner_is_mapped_where_one_of_host_was),
 		ON_GPU(test_copies_run_over_what_is_of_the_host_and_what_is_not),
 		ON_GPU(test_rows_and_fills_run_over_what_is_of_the_host_and_what_is_not),
 		ON_GPU(test_many_rows_run_over_what_is_of_the_host_and_what_is_not),
@@ -5060,6 +5109,8 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU_AND_LANES(test_backing_of_host_is_the_same_bytes_wherever_it_is_mapped),
 	ON_EMU_AND_LANES(test_backings_of_both_have_the_same_addresses_by_turns),
 	ON_EMU_AND_LANES(test_backing_of_host_is_given_access_as_often_as_asked),
+	ON_EMU_AND_LANES(test_backing_of_host_is_mapped_again_as_soon_as_it_is_unmapped),
+	ON_EMU_AND_LANES(test_backing_of_another_owner_is_mapped_where_one_of_host_was),
 	ON_EMU_AND_LANES(test_backing_of_host_without_access_is_a_fault),
 	ON_EMU_AND_LANES(test_copies_run_over_what_is_of_the_host_and_what_is_not),
 	ON_EMU_AND_LANES(test_rows_and_fills_run_over_what_is_of_the_host_and_what_is_not),
