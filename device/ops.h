@@ -15,8 +15,8 @@
  * too". No function blocks on device work unless it says so. Errors are -errno; results of device
  * work are the driver's codes, in struct gsb_completion.
  *
- * Later: where a device is in another process the engine's thread does not wait for that, either. What is marked so may return
- * -EINPROGRESS: it has been asked for, and the same call with the same arguments brings what came of it, when event_fd has told of
+ * Later: where a device is in another process, or has a thread that must have done something before, the engine's thread does not wait for
+ * that, either. What is marked so may return -EINPROGRESS: it has been asked for, and the same call with the same arguments brings what came of it, when event_fd has told of
  * something. Who has asked comes again until he has an answer, or destroys the space: an answer that nobody takes is kept. Two who ask
  * for the same get an answer each, in any order. On another thread than the engine's nothing comes later: it waits.
  */

@@ -172,7 +172,8 @@ int cuda_backing_map(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 	err = reserve(dev);
 	if (err)
 		return err;
-	cuda_host_await_gone(dev, addr, b->size);
+	if (cuda_host_is_going(dev, addr, b->size))
+		return -EINPROGRESS;
 	if (is_of_host(b))
 		return cuda_host_map(dev, b->fd, b->at, addr, b->size);
 	return cuda_note(dev, dev->cu.cuMemMap(addr, b->size, 0, b->pages->handle, 0)) ? -ENOMEM

@@ -105,7 +105,8 @@ struct cuda_device {
 	pthread_cond_t host_ctx_made;
 	pthread_cond_t pin_gone;
 	struct cuda_pin *pins, *going_pins; /* under pin_lock */
-	struct gsb_ranges known;	    /* pins and shared buffers that are registered */
+	bool awaits_gone;	 /* somebody was told to ask again, since the engine slept last */
+	struct gsb_ranges known; /* pins and shared buffers that are registered */
 	struct cuda_shared *shared;
 	unsigned n_unknown; /* of shared */
 	void *bounce_memory;

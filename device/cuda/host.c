@@ -10,7 +10,8 @@
  *
  * Shared buffers are registered by a helper, since that takes half a millisecond per MiB the first time: until then copies
  * from and to them go the slow way. Pinning has to be done when it returns. Unregistering, 14 ms a GiB, is the helper's, too;
- * who pins the same addresses again meanwhile waits for it.
+ * who pins the same addresses again meanwhile waits for it, a pinner asleep and the engine's thread by asking again: in a device of one process
+ * it may last as long as a kernel.
  *
  * A backing of the host is a part of a file in the area of backings (backing.c), mapped over addresses that the driver has reserved, and pinned
  * as long as the GPU may reach it: it finds such memory at the address where it is registered. Before the driver has anything mapped there again it is
@@ -155,8 +156,19 @@ static struct cuda_pin *find_going(struct cuda_device *dev, uint64_t addr, uint6
 	return pin;
 }
 
-/* Until the driver has forgotten what was there before. */
-void cuda_host_await_gone(struct cuda_device *dev, uint64_t addr, uint64_t size)
+bool cuda_host_is_going(struct cuda_device *dev, uint64_t addr, uint64_t size)
+{
+	bool is_going;
+
+	pthread_mutex_lock(&dev->pin_lock);
+	is_going = find_going(dev, addr, size);
+	pthread_mutex_unlock(&dev->pin_lock);
+	dev->awaits_gone |= is_going;
+	return is_going;
+}
+
+/* Until the driver has forgotten what was there before: a pinner's. The engine's thread has asked, and comes when there is nothing. */
+static void await_gone(struct cuda_device *dev, uint64_t addr, uint64_t size)
 {
 	pthread_mutex_lock(&dev->pin_lock);
 	while (find_going(dev, addr, size))
@@ -166,7 +178,7 @@ void cuda_host_await_gone(struct cuda_device *dev, uint64_t addr, uint64_t size)
 
 static CUresult register_pin(struct cuda_device *dev, const struct cuda_pin *pin)
 {
-	cuda_host_await_gone(dev, pin->addr, pin->size);
+	await_gone(dev, pin->addr, pin->size);
 	touch(pin->addr, pin->size);
 	cuda_host_enter(dev);
 	return cuda_note(dev, dev->cu.cuMemHostRegister_v2(to_pointer(pin->addr), pin->size,
@@ -204,6 +216,10 @@ static void leave_hole(uint64_t addr, uint64_t size)
 		gsb_log(GSB_LOG_ERROR, "cuda", "%#llx stays mapped: %m", (unsigned long long)addr);
 }
 
+/*
+ * A hole takes as long as there were pages, and the engine's thread asks for the lock with every tenant: none is made under it. Until the pin is off
+ * the list nothing is mapped there, and who finds no hole to be left takes it off before anybody could want one.
+ */
 static void run_unregister(struct cuda_job *job)
 {
 	struct cuda_pin *pin = gsb_container_of(job, struct cuda_pin, unregister);
@@ -212,8 +228,11 @@ static void run_unregister(struct cuda_job *job)
 	cuda_host_enter(dev);
 	cuda_note(dev, dev->cu.cuMemHostUnregister(to_pointer(pin->addr)));
 	pthread_mutex_lock(&dev->pin_lock);
-	if (pin->leaves_hole)
+	if (pin->leaves_hole) {
+		pthread_mutex_unlock(&dev->pin_lock);
 		leave_hole(pin->addr, pin->size);
+		pthread_mutex_lock(&dev->pin_lock);
+	}
 	LL_DELETE(dev->going_pins, pin);
 	pthread_cond_broadcast(&dev->pin_gone);
 	pthread_mutex_unlock(&dev->pin_lock);
@@ -255,6 +274,8 @@ static int add_pin(struct cuda_device *dev, uint64_t addr, uint64_t size)
 		destroy_pin(dev, pin);
 		pin = NULL;
 	}
+	if (!pin && cuda_host_is_going(dev, addr, size))
+		return -EINPROGRESS;
 	if (!pin) {
 		pin = make_pin(dev, addr, size);
 		dev->cu.cuCtxSetCurrent(dev->ctx);
@@ -348,9 +369,9 @@ void cuda_host_unmap(struct cuda_device *dev, uint64_t addr, uint64_t size)
 	pin = find_going(dev, addr, size);
 	if (pin)
 		pin->leaves_hole = true;
-	else
-		leave_hole(addr, size);
 	pthread_mutex_unlock(&dev->pin_lock);
+	if (!pin)
+		leave_hole(addr, size);
 }
 
 /* ---- shared buffers ---- */

@@ -24,8 +24,9 @@ int cuda_host_map(struct cuda_device *dev, int fd, uint64_t at, uint64_t addr, u
 int cuda_host_expose(struct cuda_device *dev, uint64_t addr, uint64_t size);
 void cuda_host_hide(struct cuda_device *dev, uint64_t addr);
 void cuda_host_unmap(struct cuda_device *dev, uint64_t addr, uint64_t size);
-/* Until what was mapped so among these addresses has gone. */
-void cuda_host_await_gone(struct cuda_device *dev, uint64_t addr, uint64_t size);
+/* Something that was registered among these addresses is still to be unregistered: nothing can be mapped or registered there. Of the engine's
+ * thread, which answers -EINPROGRESS then; stay_awake has it ask again. */
+bool cuda_host_is_going(struct cuda_device *dev, uint64_t addr, uint64_t size);
 void cuda_host_finish(struct cuda_device *dev); /* no space is left; what was only prepared goes */
 void cuda_buffer_share(struct gsb_device *dev, void *addr, uint64_t size, int fd);
 void cuda_buffer_unshare(struct gsb_device *dev, void *addr, uint64_t size);

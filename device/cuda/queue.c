@@ -38,6 +38,7 @@
 #define WAIT_PART     8 /* of the time that another thread has waited, it sleeps */
 #define WAIT_MIN_NS   20000
 #define WAIT_MAX_NS   1000000
+#define GONE_NS	      100000 /* a backing of one unit is unregistered sooner */
 #define HEALTH_NS     1000000
 #define MOMENT_AGE_NS 500000000ull /* a float has 60 ns then */
 #define MOMENT_TRIES  16
@@ -705,19 +706,29 @@ static uint64_t nap_ns(const struct cuda_device *dev)
 	return nap;
 }
 
+/* With nothing in flight: until something is to be tidied, or asked for again; who is told that once more says so again. 0: nothing is. */
+static uint64_t chore_ns(struct cuda_device *dev)
+{
+	uint64_t kept_ns = cuda_mem_tidy(dev, dev->open_ns);
+	bool asks_again = dev->awaits_gone;
+
+	dev->awaits_gone = false;
+	return asks_again && (!kept_ns || kept_ns > GONE_NS) ? GONE_NS : kept_ns;
+}
+
 bool cuda_stay_awake(struct gsb_device *base)
 {
 	struct cuda_device *dev = to_cuda(base);
 	struct itimerspec at = {0};
-	uint64_t kept_ns;
+	uint64_t idle_ns;
 
 	dev->open_ns = gsb_clock_ns();
-	kept_ns = cuda_mem_tidy(dev, dev->open_ns);
+	idle_ns = chore_ns(dev);
 	if (!dev->n_in_flight && cuda_is_lively(dev->open_ns - dev->active_ns))
 		return true;
-	if (!dev->n_in_flight && !kept_ns)
+	if (!dev->n_in_flight && !idle_ns)
 		return false;
-	at.it_value.tv_nsec = (long)(dev->n_in_flight ? nap_ns(dev) : kept_ns);
+	at.it_value.tv_nsec = (long)(dev->n_in_flight ? nap_ns(dev) : idle_ns);
 	if (!at.it_value.tv_nsec || timerfd_settime(dev->timer_fd, 0, &at, NULL))
 		return true;
 	dev->timer_armed = true;

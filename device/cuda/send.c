@@ -76,7 +76,7 @@ static CUresult copy_row(struct cuda_device *dev, CUstream stream, uint64_t dst,
 	return result;
 }
 
-/* Rows further apart than the driver can, of which there is not memory for many; or over several pieces. */
+/* Rows further apart than the driver can, of which there is not memory for many. */
 static CUresult copy_each_row(struct cuda_device *dev, CUstream stream,
 			      const struct gsb_cmd_copy *c)
 {
@@ -88,20 +88,59 @@ static CUresult copy_each_row(struct cuda_device *dev, CUstream stream,
 	return result;
 }
 
+/* So many of the rows are in one piece, from the first on. None: the first itself is in several. */
+static uint64_t rows_of_piece(const struct cuda_device *dev, uint64_t addr, uint64_t width,
+			      uint64_t height, uint64_t pitch)
+{
+	const uint64_t bytes = cuda_piece(dev, addr, extent(width, height, pitch));
+
+	if (bytes < width)
+		return 0;
+	return height > 1 ? 1 + (bytes - width) / pitch : 1;
+}
+
+/* A row may be two bytes: one over a seam is copied by itself, and what lies between two seams in one call. */
+static CUresult copy_pieces(struct gsb_space *space, CUstream stream, struct gsb_cmd_copy c)
+{
+	struct cuda_device *dev = space->dev;
+	CUresult result = CUDA_SUCCESS;
+	uint64_t left = c.height, n_src;
+
+	for (; !result && left; left -= c.height) {
+		c.height = rows_of_piece(dev, c.dst, c.width, left, c.dst_pitch);
+		n_src = rows_of_piece(dev, c.src, c.width, left, c.src_pitch);
+		c.height = n_src < c.height ? n_src : c.height;
+		if (c.height > 1) {
+			result = copy_rows(dev, stream, &c,
+					   memory_type(cuda_place_of(space, c.dst, c.width)),
+					   memory_type(cuda_place_of(space, c.src, c.width)));
+		} else {
+			c.height = 1;
+			result = copy_row(dev, stream, c.dst, c.src, c.width);
+		}
+		c.dst += c.height * c.dst_pitch;
+		c.src += c.height * c.src_pitch;
+	}
+	return result;
+}
+
 static bool is_one_piece(const struct cuda_device *dev, uint64_t addr, uint64_t bytes)
 {
 	return cuda_piece(dev, addr, bytes) == bytes;
 }
 
-static CUresult copy(struct cuda_device *dev, CUstream stream, const struct gsb_cmd_copy *c,
+static CUresult copy(struct gsb_space *space, CUstream stream, const struct gsb_cmd_copy *c,
 		     enum cuda_place dst, enum cuda_place src)
 {
+	struct cuda_device *dev = space->dev;
+
 	if (c->height == 1)
 		return copy_row(dev, stream, c->dst, c->src, c->width);
-	if (c->dst_pitch > PITCH_MAX || c->src_pitch > PITCH_MAX ||
-	    !is_one_piece(dev, c->dst, extent(c->width, c->height, c->dst_pitch)) ||
-	    !is_one_piece(dev, c->src, extent(c->width, c->height, c->src_pitch)))
+	if (c->dst_pitch > PITCH_MAX || c->src_pitch > PITCH_MAX)
 		return copy_each_row(dev, stream, c);
+	if (!is_one_piece(dev, c->dst, extent(c->width, c->height, c->dst_pitch)) ||
+	    !is_one_piece(dev, c->src, extent(c->width, c->height, c->src_pitch)))
+		return copy_pieces(space, stream, *c);
 	return copy_rows(dev, stream, c, memory_type(dst), memory_type(src));
 }
 
@@ -160,7 +199,7 @@ static int send_copy(struct cuda_device *dev, CUstream stream, const struct gsb_
 		bounce(dev, &c, false, landing);
 	if (src == CUDA_PLACE_ARRAY || dst == CUDA_PLACE_ARRAY)
 		return cuda_array_copy(cmd->space, stream, &c, dst, src);
-	return cuda_refusal(dev, copy(dev, stream, &c, dst, src));
+	return cuda_refusal(dev, copy(cmd->space, stream, &c, dst, src));
 }
 
 void cuda_land(struct cuda_device *dev, struct cuda_landing *l)
@@ -202,7 +241,7 @@ static CUresult fill_rows(const struct cuda_driver *cu, CUstream stream,
 }
 
 /* Pieces are whole units, and an element is in one. */
-static CUresult fill_pieces(struct cuda_device *dev, CUstream stream, struct gsb_cmd_fill f)
+static CUresult fill_row(struct cuda_device *dev, CUstream stream, struct gsb_cmd_fill f)
 {
 	uint64_t left = f.width * f.elem_bytes, n;
 	CUresult result = CUDA_SUCCESS;
@@ -215,21 +254,30 @@ static CUresult fill_pieces(struct cuda_device *dev, CUstream stream, struct gsb
 	return result;
 }
 
-static CUresult fill_each_row(struct cuda_device *dev, CUstream stream, struct gsb_cmd_fill f)
+/* As copy_pieces(). */
+static CUresult fill_pieces(struct cuda_device *dev, CUstream stream, struct gsb_cmd_fill f)
 {
 	CUresult result = CUDA_SUCCESS;
+	uint64_t left = f.height;
 
-	for (; !result && f.height; f.height--, f.dst += f.pitch)
-		result = fill_pieces(dev, stream, f);
+	for (; !result && left; left -= f.height, f.dst += f.height * f.pitch) {
+		f.height = rows_of_piece(dev, f.dst, f.width * f.elem_bytes, left, f.pitch);
+		if (f.height > 1) {
+			result = fill_rows(&dev->cu, stream, &f);
+		} else {
+			f.height = 1;
+			result = fill_row(dev, stream, f);
+		}
+	}
 	return result;
 }
 
 static CUresult fill(struct cuda_device *dev, CUstream stream, const struct gsb_cmd_fill *f)
 {
 	if (f->height == 1)
-		return fill_pieces(dev, stream, *f);
+		return fill_row(dev, stream, *f);
 	if (!is_one_piece(dev, f->dst, extent(f->width * f->elem_bytes, f->height, f->pitch)))
-		return fill_each_row(dev, stream, *f);
+		return fill_pieces(dev, stream, *f);
 	return fill_rows(&dev->cu, stream, f);
 }
 

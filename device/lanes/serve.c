@@ -4,6 +4,8 @@
  * Its first thread takes commands and calls from the ring, hands completions over and answers who issues. It is awake for as long as
  * something happens, and SPIN_NS more; with work on the device it sleeps as an engine would, by what the device says. The second
  * answers all others, who may wait for long.
+ *
+ * What its device answers later (ops.h) is asked again by the lane, which goes on with everything but the ring: what stands behind may be about it.
  */
 #include "device/lanes/serve.h"
 
@@ -202,26 +204,40 @@ static int take_fd(struct lane_server *s)
 	return fd;
 }
 
-/* What it brings is copied, for an answer may be longer. */
-static void do_call(struct lane_server *s, const struct lane_cmd *c)
+static void end_call(struct lane_server *s)
 {
+	if (s->call_fd >= 0)
+		close(s->call_fd);
+	s->call_fd = -1;
+	tell_used(s);
+	if (s->cmd->is_asked) {
+		s->ended |= send_answer(s->socket, s->msg) != 0;
+		s->has_news = true;
+	}
+	note_called(s);
+}
+
+/* What it brings is copied, for an answer may be longer. */
+static void do_call(struct lane_server *s)
+{
+	const struct lane_cmd *c = s->cmd;
 	struct lane_msg *m = s->msg;
-	int fd = c->has_fd ? take_fd(s) : -1;
 
 	m->op = c->op;
 	memcpy(m->n, c->n, sizeof(m->n));
 	m->n_bytes = c->n_bytes;
 	m->fd = 0;
 	memcpy(m->bytes, c + 1, c->n_bytes);
-	lane_answer(s, m, fd);
-	if (fd >= 0)
-		close(fd);
-	tell_used(s);
-	if (c->is_asked) {
-		s->ended |= send_answer(s->socket, m) != 0;
-		s->has_news = true;
-	}
-	note_called(s);
+	lane_answer(s, m, s->call_fd);
+	s->asks_again = m->err == -EINPROGRESS;
+	if (!s->asks_again)
+		end_call(s);
+}
+
+static void begin_call(struct lane_server *s)
+{
+	s->call_fd = s->cmd->has_fd ? take_fd(s) : -1;
+	do_call(s);
 }
 
 /* ---- the ring ---- */
@@ -230,16 +246,20 @@ static void do_call(struct lane_server *s, const struct lane_cmd *c)
 static bool take_from_ring(struct lane_server *s)
 {
 	struct lane_cmd *c = s->cmd;
-	bool any = false, called = false;
+	bool called = s->asks_again, any = false;
 	int r = 0;
 
+	if (called) {
+		do_call(s);
+		any = !s->asks_again;
+	}
 	while (!called && (r = lane_ring_take(s->page, c)) > 0) {
 		any = true;
 		called = c->op != LANE_issue;
 		if (!called)
 			issue(s, c);
 		else if (c->n_bytes <= c->bytes - sizeof(*c))
-			do_call(s, c);
+			begin_call(s);
 		else
 			r = -EPROTO;
 	}
@@ -282,11 +302,18 @@ static bool has_work(const struct lane_server *s)
 
 static bool may_sleep(struct lane_server *s)
 {
-	bool lively = s->n_in_flight && s->ops->stay_awake && s->ops->stay_awake(s->dev);
+	bool awaits = s->n_in_flight || s->asks_again;
+	bool lively = awaits && s->ops->stay_awake && s->ops->stay_awake(s->dev);
 	uint64_t now_ns = gsb_clock_ns();
 
 	atomic_store_explicit(&s->page->lively_ns, lively ? now_ns : 0, memory_order_relaxed);
 	return !lively && now_ns - s->busy_ns > SPIN_NS;
+}
+
+/* What is in the ring behind a call that is asked again is no work yet. */
+static bool can_go_on(const struct lane_server *s)
+{
+	return s->asks_again ? is_asked_for_life(s) : has_work(s);
 }
 
 static void sleep_until_asked(struct lane_server *s)
@@ -294,11 +321,11 @@ static void sleep_until_asked(struct lane_server *s)
 	struct pollfd fds[] = {{.fd = s->socket, .events = POLLIN},
 			       {.fd = s->doorbell, .events = POLLIN},
 			       {.fd = s->device_event, .events = POLLIN}};
-	bool must_poll = s->n_in_flight && s->device_event < 0;
+	bool must_poll = (s->n_in_flight || s->asks_again) && s->device_event < 0;
 	uint64_t rings;
 
 	lane_sleep_begin(&s->page->lane_sleeps);
-	if (!has_work(s))
+	if (!can_go_on(s))
 		poll(fds, GSB_ARRAY_LEN(fds), must_poll ? 0 : -1);
 	lane_sleep_end(&s->page->lane_sleeps);
 	if (fds[1].revents)
@@ -419,6 +446,7 @@ int lane_serve(int socket)
 	struct lane_server s = {.socket = socket,
 				.second = -1,
 				.doorbell = -1,
+				.call_fd = -1,
 				.lock = PTHREAD_MUTEX_INITIALIZER,
 				.called = PTHREAD_COND_INITIALIZER};
 	pthread_t others;

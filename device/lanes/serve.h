@@ -38,6 +38,8 @@ struct lane_server {
 	bool ended;		 /* the engine, or what it says */
 	struct gsb_done refused; /* commands that the device did not take */
 	uint64_t busy_ns;	 /* when there was something to do last */
+	bool asks_again;	 /* the device answers the call in cmd later */
+	int call_fd;		 /* that came with it, or -1 */
 	struct lane_cmd *cmd;	 /* room for the largest */
 	struct lane_msg *msg;
 };

@@ -724,7 +724,13 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream s
 	return fake_enter(__func__) ?: fake_leave(fake_work_copy(stream, c));
 }
 
-CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy2d, CUstream stream)
+/* What the driver has mapped is none of the host's. */
+static bool is_misnamed(CUmemorytype type, uint64_t addr)
+{
+	return type == CU_MEMORYTYPE_HOST && fake_within(FAKE_MAPPING, addr, 1);
+}
+
+static CUresult copy_rows(const CUDA_MEMCPY2D *copy2d, CUstream stream)
 {
 	struct gsb_cmd_copy c = {.width = copy2d->WidthInBytes,
 				 .height = copy2d->Height,
@@ -735,7 +741,14 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy2d, CUstream stream)
 							    : copy2d->dstDevice;
 	c.src = copy2d->srcMemoryType == CU_MEMORYTYPE_HOST ? fake_handle(copy2d->srcHost)
 							    : copy2d->srcDevice;
-	return fake_enter(__func__) ?: fake_leave(fake_work_copy(stream, c));
+	if (is_misnamed(copy2d->dstMemoryType, c.dst) || is_misnamed(copy2d->srcMemoryType, c.src))
+		return CUDA_ERROR_INVALID_VALUE;
+	return fake_work_copy(stream, c);
+}
+
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy2d, CUstream stream)
+{
+	return fake_enter(__func__) ?: fake_leave(copy_rows(copy2d, stream));
 }
 
 static CUresult fill(CUstream stream, struct gsb_cmd_fill f)

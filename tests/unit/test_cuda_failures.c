@@ -18,11 +18,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "device/cuda/cuda.h"
 #include "device/cuda/device.h"
 #include "device/cuda/threads.h"
 #include "device/info.h"
@@ -30,6 +32,7 @@
 #include "tests/fake/fake.h"
 #include "tests/unit/descriptors.h"
 #include "tests/unit/device_kernels.h"
+#include "tests/unit/patient.h"
 
 #define DEVICE_BASE 0x400000000000ull
 #define DEVICE_SIZE (1ull << 30)
@@ -102,9 +105,11 @@ static int open_device(struct life *l)
 	int res = gsb_device_open(&p, &l->dev, err, sizeof(err));
 
 	assert_int_equal(!!err[0], !!res);
-	if (!res)
-		l->ops = l->dev->ops;
-	return res;
+	if (res)
+		return res;
+	make_patient(l->dev);
+	l->ops = l->dev->ops;
+	return 0;
 }
 
 static void issue(struct life *l, struct gsb_cmd cmd)
@@ -739,18 +744,28 @@ struct host_backing {
 	int fd;
 };
 
-static void make_of_host(struct life *l, struct host_backing *h)
+static void make_backing(struct life *l, struct host_backing *h)
 {
-	fake.reset();
-	assert_int_equal(open_device(l), 0);
 	h->fd = make_file(GSB_BACKING_UNIT);
 	assert_int_equal(l->ops->backing_of_host(l->dev, 1, h->fd, 0, GSB_BACKING_UNIT, &h->b), 0);
 }
 
-static void end_of_host(struct life *l, struct host_backing *h)
+static void end_backing(struct life *l, struct host_backing *h)
 {
 	l->ops->backing_destroy(h->b);
 	close(h->fd);
+}
+
+static void make_of_host(struct life *l, struct host_backing *h)
+{
+	fake.reset();
+	assert_int_equal(open_device(l), 0);
+	make_backing(l, h);
+}
+
+static void end_of_host(struct life *l, struct host_backing *h)
+{
+	end_backing(l, h);
 	l->ops->close(l->dev);
 	assert_int_equal(fake.early(), 0);
 	assert_int_equal(n_live(), 0);
@@ -759,6 +774,20 @@ static void end_of_host(struct life *l, struct host_backing *h)
 static int give_access(struct life *l, struct host_backing *h)
 {
 	return l->ops->backing_access(h->b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+static void map_at(struct life *l, struct host_backing *h, uint64_t addr)
+{
+	make_backing(l, h);
+	assert_int_equal(l->ops->backing_map(h->b, 1, addr), 0);
+	assert_int_equal(l->ops->backing_access(h->b, 1, addr, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+			 0);
+}
+
+static void unmap_at(struct life *l, struct host_backing *h, uint64_t addr)
+{
+	l->ops->backing_unmap(h->b, 1, addr);
+	end_backing(l, h);
 }
 
 static void test_host_backing_that_cannot_be_registered_is_told(void **state)
@@ -879,18 +908,131 @@ static void test_host_backing_that_is_hidden_and_unmapped_goes_once(void **state
 	end_of_host(&l, &h);
 }
 
-#define HELD_MS 50
+static struct {
+	struct cuda_device *dev; /* NULL: nobody looks */
+	_Atomic unsigned n, n_locked;
+} holes;
 
-static _Atomic bool is_mapped_again;
+/* All of this process. Nobody but who makes a hole has the lock meanwhile. */
+void *mmap(void *addr, size_t size, int prot, int flags, int fd, off_t at)
+{
+	if (holes.dev && flags & MAP_FIXED && prot == PROT_NONE) {
+		bool is_free = !pthread_mutex_trylock(&holes.dev->pin_lock);
 
-/* For so long, or until what must wait has not. */
+		if (is_free)
+			pthread_mutex_unlock(&holes.dev->pin_lock);
+		holes.n_locked += !is_free;
+		holes.n++;
+	}
+	return (void *)syscall(SYS_mmap, addr, size, prot, flags, fd, at);
+}
+
+/* It takes its time, and the engine's thread asks for the lock whatever it is told about pinned memory. */
+static void test_hole_is_made_under_no_lock(void **state)
+{
+	struct life l = {0};
+	struct host_backing h;
+
+	make_of_host(&l, &h);
+	holes.n = holes.n_locked = 0;
+	holes.dev = to_cuda(l.dev);
+	for (unsigned i = 1; i <= 2; i++) {
+		assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
+		if (i == 1)
+			assert_int_equal(give_access(&l, &h), 0);
+		l.ops->backing_unmap(h.b, 1, AREA_BASE);
+		while (holes.n < i)
+			usleep(100);
+	}
+	holes.dev = NULL;
+	assert_int_equal(holes.n_locked, 0);
+	end_of_host(&l, &h);
+}
+
+#define N_ROWS	  100
+#define ROW_BYTES 3
+
+static unsigned n_calls_of_rows(void)
+{
+	return fake.calls("cuMemcpy2DAsync_v2") + fake.calls("cuMemcpyAsync") +
+	       fake.calls("cuMemsetD2D8Async") + fake.calls("cuMemsetD8Async");
+}
+
+static unsigned n_calls_for(struct life *l, struct gsb_cmd cmd)
+{
+	const unsigned before = n_calls_of_rows();
+
+	issue(l, cmd);
+	collect(l);
+	assert_int_equal(l->n_failed, 0);
+	return n_calls_of_rows() - before;
+}
+
+/* A row that has a byte in one piece and two in the next. */
+static void fill_and_copy_rows(struct life *l, uint64_t seam)
+{
+	const uint64_t from = seam - 1 - N_ROWS / 2 * ROW_BYTES, to = l->large;
+	struct gsb_cmd fill = {
+		.kind = GSB_CMD_FILL,
+		.fill = {.dst = from,
+			 .width = ROW_BYTES,
+			 .height = N_ROWS,
+			 .pitch = ROW_BYTES,
+			 .value = 0x5a,
+			 .elem_bytes = 1},
+	};
+	struct gsb_cmd rows = {
+		.kind = GSB_CMD_COPY,
+		.copy = {to, from, ROW_BYTES, N_ROWS, ROW_BYTES, ROW_BYTES},
+	};
+	uint8_t out[N_ROWS * ROW_BYTES] = {0};
+
+	assert_in_range(n_calls_for(l, fill), 1, 4);
+	assert_in_range(n_calls_for(l, rows), 1, 4);
+	copy(l, address_of(out), to, sizeof(out));
+	collect(l);
+	for (unsigned i = 0; i < sizeof(out); i++)
+		assert_int_equal(out[i], 0x5a);
+}
+
+/* A program may ask for millions of rows, and the engine's thread makes each call. */
+static void test_rows_in_two_pieces_take_no_call_each(void **state)
+{
+	struct life l = {0};
+	struct host_backing h[2];
+
+	make_space(&l);
+	assert_int_equal(l.ops->queue_create(l.dev, 0, GSB_ALL_SMS, &l.queue), 0);
+	assert_int_equal(l.ops->mem_alloc(l.space, 4096, &l.large), 0);
+	for (unsigned i = 0; i < 2; i++)
+		map_at(&l, &h[i], AREA_BASE + i * GSB_BACKING_UNIT);
+	fill_and_copy_rows(&l, AREA_BASE + GSB_BACKING_UNIT);
+	for (unsigned i = 0; i < 2; i++)
+		unmap_at(&l, &h[i], AREA_BASE + i * GSB_BACKING_UNIT);
+	l.ops->queue_destroy(l.queue);
+	close_all(&l);
+}
+
+#define HELD_MS 10000 /* where what must not wait does */
+
+static _Atomic bool may_forget;
+
 static void hold_unregister(void *arg)
 {
-	bool *too_early = arg;
-
-	for (unsigned i = 0; i < HELD_MS && !is_mapped_again; i++)
+	for (unsigned i = 0; i < HELD_MS && !may_forget; i++)
 		usleep(1000);
-	*too_early = is_mapped_again;
+}
+
+static void hold_back(void)
+{
+	may_forget = false;
+	fake.watch("cuMemHostUnregister", hold_unregister, NULL);
+}
+
+static void let_go(void)
+{
+	may_forget = true;
+	fake.watch("cuMemHostUnregister", NULL, NULL);
 }
 
 /* The driver is told of what is there yet: the addresses are a hole behind that. */
@@ -898,42 +1040,72 @@ static void test_addresses_are_a_hole_when_the_driver_has_forgotten_them(void **
 {
 	struct life l = {0};
 	struct host_backing h;
-	bool ignored;
 
 	make_of_host(&l, &h);
-	is_mapped_again = false;
-	fake.watch("cuMemHostUnregister", hold_unregister, &ignored);
+	hold_back();
 	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
 	assert_int_equal(give_access(&l, &h), 0);
 	assert_int_equal(l.ops->backing_access(h.b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_NONE),
 			 0);
 	l.ops->backing_unmap(h.b, 1, AREA_BASE);
-	is_mapped_again = true; /* it may go on */
+	let_go();
 	await_unregistered();
 	while (can_read(AREA_BASE))
 		usleep(100);
-	fake.watch("cuMemHostUnregister", NULL, NULL);
 	end_of_host(&l, &h);
 }
 
-/* Else what is mapped there next would be the driver's to forget. */
-static void test_addresses_are_mapped_again_when_the_driver_has_forgotten_them(void **state)
+/* As an engine that has nothing else to do sleeps. */
+static void expect_to_be_woken(struct life *l, struct host_backing *h)
+{
+	struct pollfd fd = {.fd = l->ops->event_fd(l->dev), .events = POLLIN};
+	struct gsb_completion c;
+
+	do
+		assert_int_equal(gsb_cuda_ops.backing_map(h->b, 1, AREA_BASE), -EINPROGRESS);
+	while (l->ops->stay_awake(l->dev));
+	assert_int_equal(poll(&fd, 1, 60000), 1);
+	assert_int_equal(l->ops->poll(l->dev, &c, 1), 0);
+}
+
+/* Else what is mapped there next would be the driver's to forget; and the engine's thread, which asks, serves everybody. */
+static void test_mapping_where_another_goes_comes_later(void **state)
 {
 	struct life l = {0};
 	struct host_backing h;
-	bool too_early = false;
 
 	make_of_host(&l, &h);
-	is_mapped_again = false;
-	fake.watch("cuMemHostUnregister", hold_unregister, &too_early);
+	hold_back();
 	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
 	assert_int_equal(give_access(&l, &h), 0);
 	l.ops->backing_unmap(h.b, 1, AREA_BASE);
+	expect_to_be_woken(&l, &h);
+	expect_to_be_woken(&l, &h);
+	let_go();
 	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
-	is_mapped_again = true;
-	fake.watch("cuMemHostUnregister", NULL, NULL);
-	assert_false(too_early);
+	assert_int_equal(fake.live(FAKE_REGISTERED), 0);
 	assert_true(can_read(AREA_BASE));
+	l.ops->backing_unmap(h.b, 1, AREA_BASE);
+	end_of_host(&l, &h);
+}
+
+static void test_access_where_it_was_taken_away_comes_later(void **state)
+{
+	struct life l = {0};
+	struct host_backing h;
+
+	make_of_host(&l, &h);
+	hold_back();
+	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
+	assert_int_equal(give_access(&l, &h), 0);
+	assert_int_equal(l.ops->backing_access(h.b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_NONE),
+			 0);
+	assert_int_equal(
+		gsb_cuda_ops.backing_access(h.b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+		-EINPROGRESS);
+	let_go();
+	assert_int_equal(give_access(&l, &h), 0);
+	assert_int_equal(fake.live(FAKE_REGISTERED), 1);
 	l.ops->backing_unmap(h.b, 1, AREA_BASE);
 	end_of_host(&l, &h);
 }
@@ -1587,7 +1759,7 @@ static void test_pin_of_another_size_than_was_prepared_is_its_own(void **state)
 	close_all(&l);
 }
 
-static void test_addresses_that_go_can_be_pinned_again_at_once(void **state)
+static void test_addresses_that_go_can_be_pinned_again(void **state)
 {
 	struct life l = {0};
 	struct gsb_space *space = make_space(&l);
@@ -1597,6 +1769,37 @@ static void test_addresses_that_go_can_be_pinned_again_at_once(void **state)
 		assert_int_equal(l.ops->host_unpin(space, HOST_BASE, 8192), 0);
 		assert_int_equal(l.ops->host_pin(space, HOST_BASE + 4096, 8192), 0);
 		assert_int_equal(l.ops->host_unpin(space, HOST_BASE + 4096, 8192), 0);
+	}
+	close_all(&l);
+}
+
+static void test_pin_where_another_goes_comes_later(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+
+	hold_back();
+	assert_int_equal(l.ops->host_pin(space, HOST_BASE, 8192), 0);
+	assert_int_equal(l.ops->host_unpin(space, HOST_BASE, 8192), 0);
+	assert_int_equal(gsb_cuda_ops.host_pin(space, HOST_BASE + 4096, 8192), -EINPROGRESS);
+	let_go();
+	assert_int_equal(l.ops->host_pin(space, HOST_BASE + 4096, 8192), 0);
+	close_all(&l);
+}
+
+/* It has nothing else to do, and whoever asks it is answered when it is done: the pin is there then. */
+static void test_pinner_waits_for_what_goes(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+
+	for (unsigned i = 1; i <= 100; i++) {
+		assert_int_equal(l.ops->host_pin(space, HOST_BASE, 8192), 0);
+		assert_int_equal(l.ops->host_unpin(space, HOST_BASE, 8192), 0);
+		l.ops->host_prepare(l.dev, HOST_BASE + 4096, 8192);
+		assert_int_equal(l.ops->host_pin(space, HOST_BASE + 4096, 8192), 0);
+		assert_int_equal(l.ops->host_unpin(space, HOST_BASE + 4096, 8192), 0);
+		assert_int_equal(fake.calls("cuMemHostRegister_v2"), 2 * i);
 	}
 	close_all(&l);
 }
@@ -1982,8 +2185,10 @@ int main(void)
 		cmocka_unit_test(test_host_backing_that_is_prepared_is_registered_once),
 		cmocka_unit_test(test_host_backing_that_was_only_prepared_goes),
 		cmocka_unit_test(test_host_backing_that_is_hidden_and_unmapped_goes_once),
-		cmocka_unit_test(
-			test_addresses_are_mapped_again_when_the_driver_has_forgotten_them),
+		cmocka_unit_test(test_hole_is_made_under_no_lock),
+		cmocka_unit_test(test_rows_in_two_pieces_take_no_call_each),
+		cmocka_unit_test(test_mapping_where_another_goes_comes_later),
+		cmocka_unit_test(test_access_where_it_was_taken_away_comes_later),
 		cmocka_unit_test(test_addresses_are_a_hole_when_the_driver_has_forgotten_them),
 		cmocka_unit_test(test_memory_that_was_shared_is_never_kept),
 		cmocka_unit_test(test_what_was_opened_is_never_kept),
@@ -2009,7 +2214,9 @@ int main(void)
 		cmocka_unit_test(test_pages_are_there_when_they_are_registered),
 		cmocka_unit_test(test_pin_that_was_only_prepared_is_given_back),
 		cmocka_unit_test(test_pin_of_another_size_than_was_prepared_is_its_own),
-		cmocka_unit_test(test_addresses_that_go_can_be_pinned_again_at_once),
+		cmocka_unit_test(test_addresses_that_go_can_be_pinned_again),
+		cmocka_unit_test(test_pin_where_another_goes_comes_later),
+		cmocka_unit_test(test_pinner_waits_for_what_goes),
 		cmocka_unit_test(test_image_that_is_refused_by_a_fatal_code_leaves_the_device),
 		cmocka_unit_test(test_command_that_cannot_be_followed_ends_the_device),
 		cmocka_unit_test(test_parts_of_the_sms_are_all_made_before),

@@ -58,6 +58,11 @@ struct rig {
 
 static int host_fd = -1; /* what is mapped in the host window */
 
+static bool is_cuda(const struct gsb_device *dev)
+{
+	return !strcmp(dev->ops->scheme, "cuda");
+}
+
 static bool is_lanes(const struct gsb_device *dev)
 {
 	return !strcmp(dev->ops->scheme, "lanes");
@@ -102,9 +107,9 @@ static struct rig *open_rig(const struct gsb_device_params *p)
 	assert_non_null(rig);
 	if (gsb_device_open(p, &rig->dev, err, sizeof(err)))
 		fail_msg("%s", err);
-	if (rig->dev->ops == &gsb_cuda_ops || is_lanes(rig->dev))
+	if (is_cuda(rig->dev) || is_lanes(rig->dev))
 		map_host_window();
-	if (is_lanes(rig->dev))
+	if (is_cuda(rig->dev) || is_lanes(rig->dev))
 		make_patient(rig->dev);
 	rig->space = make_space(rig->dev, 0, 0);
 	assert_int_equal(rig->dev->ops->queue_create(rig->dev, 0, GSB_ALL_SMS, &rig->queue), 0);
@@ -619,7 +624,7 @@ static void test_module_load_refuses_what_is_no_image(void **state)
 	log[0] = 0;
 	assert_int_equal(ops->module_load(rig->space, bad, strlen(bad), &module, log, sizeof(log)),
 			 -EILSEQ);
-	if (rig->dev->ops == &gsb_cuda_ops)
+	if (is_cuda(rig->dev))
 		print_message("%s\n", log); /* in words of the driver's */
 	else
 		assert_non_null(strstr(log, "4:"));
@@ -1479,6 +1484,48 @@ static void test_backing_of_host_is_given_access_as_often_as_asked(void **state)
 	end_file(&f);
 }
 
+/* What was there may be going yet. */
+static void test_backing_of_host_is_mapped_again_as_soon_as_it_is_unmapped(void **state)
+{
+	struct rig *rig = *state;
+	struct file f = make_file();
+	struct gsb_backing *b = make_of_host(rig, &f, 0, 1);
+
+	for (uint32_t i = 1; i <= 50; i++) {
+		*word_of(&f, 0) = i;
+		map_backing(rig, b, 1, AREA_BASE);
+		assert_int_equal(word_at(rig, rig->space, AREA_BASE), i);
+		rig->dev->ops->backing_unmap(b, 1, AREA_BASE);
+	}
+	rig->dev->ops->backing_destroy(b);
+	end_file(&f);
+}
+
+/* In lanes it comes by a descriptor, which is needed until the addresses are free. */
+static void test_backing_of_another_owner_is_mapped_where_one_of_host_was(void **state)
+{
+	struct rig *rig = *state;
+	const uint64_t theirs = AREA_BASE + 8 * UNIT;
+	struct gsb_space *other = make_space(rig->dev, 1, 0);
+	struct file f = make_file();
+	struct gsb_backing *mine = make_of_host(rig, &f, 0, 1), *b = make_backing(rig, 2, 1);
+	uint32_t word = 9;
+
+	map_backing(rig, b, 2, theirs);
+	copy(rig, other, theirs, ours(&word), sizeof(word));
+	for (unsigned i = 0; i < 20; i++) {
+		map_backing(rig, mine, 1, AREA_BASE);
+		rig->dev->ops->backing_unmap(mine, 1, AREA_BASE);
+		map_backing(rig, b, 1, AREA_BASE);
+		assert_int_equal(word_at(rig, rig->space, AREA_BASE), 9);
+		rig->dev->ops->backing_unmap(b, 1, AREA_BASE);
+	}
+	rig->dev->ops->backing_destroy(mine);
+	end_backing(rig, b, 2, theirs);
+	rig->dev->ops->space_destroy(other);
+	end_file(&f);
+}
+
 static void test_backing_of_host_without_access_is_a_fault(void **state)
 {
 	struct rig *rig = *state;
@@ -1571,6 +1618,37 @@ static void test_rows_and_fills_run_over_what_is_of_the_host_and_what_is_not(voi
 	assert_int_equal(*word_of(&m.f, UNIT - 8), 0x330033);
 	assert_int_equal(*word_of(&m.f, 2 * UNIT + 4), 0x330033);
 	assert_int_equal(*word_of(&m.f, 2 * UNIT + 8), 0x2222);
+	end_mixed(rig, &m);
+}
+
+#define N_COLUMNS 5 /* words of a row, which no unit is a multiple of */
+
+/* So many rows that most of them are in one piece with the next. */
+static void test_many_rows_run_over_what_is_of_the_host_and_what_is_not(void **state)
+{
+	const uint64_t row = N_COLUMNS * sizeof(uint32_t), n = 5 * UNIT / row;
+	static uint32_t in[5 * UNIT / 4], out[5 * UNIT / 4];
+	struct rig *rig = *state;
+	struct mixed m = make_mixed(rig);
+	uint64_t plain = alloc(rig, sizeof(in));
+	struct gsb_cmd cmd = {.kind = GSB_CMD_COPY, .space = rig->space};
+
+	for (uint32_t i = 0; i < 5 * UNIT / 4; i++)
+		in[i] = i * 7;
+	copy(rig, rig->space, plain, ours(in), sizeof(in));
+	cmd.copy = (struct gsb_cmd_copy){AREA_BASE, plain, row, n, row, row};
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	cmd.kind = GSB_CMD_FILL;
+	cmd.fill = (struct gsb_cmd_fill){AREA_BASE + 4, 3, n, row, 0x2222, 4};
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	cmd.kind = GSB_CMD_COPY;
+	cmd.copy = (struct gsb_cmd_copy){plain, AREA_BASE, row, n, row, row};
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	copy(rig, rig->space, ours(out), plain, sizeof(out));
+	for (uint32_t i = 0; i < n * N_COLUMNS; i++)
+		assert_int_equal(out[i], (i - 1) % N_COLUMNS < 3 && i ? 0x2222 : in[i]);
 	end_mixed(rig, &m);
 }
 
@@ -4923,8 +5001,11 @@ static int map_on_gpu(char *spec)
 		ON_GPU(test_backing_of_host_of_what_is_no_unit_is_einval),
 		ON_GPU(test_backing_of_host_keeps_its_file),
 		ON_GPU(test_backing_of_host_is_given_access_as_often_as_asked),
+		ON_GPU(test_backing_of_host_is_mapped_again_as_soon_as_it_is_unmapped),
+		ON_GPU(test_backing_of_another_owner_is_mapped_where_one_of_host_was),
 		ON_GPU(test_copies_run_over_what_is_of_the_host_and_what_is_not),
 		ON_GPU(test_rows_and_fills_run_over_what_is_of_the_host_and_what_is_not),
+		ON_GPU(test_many_rows_run_over_what_is_of_the_host_and_what_is_not),
 	};
 
 	return _cmocka_run_group_tests("mapping", tests, GSB_ARRAY_LEN(tests), NULL, NULL);
@@ -5071,9 +5152,12 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU(test_backings_of_host_share_a_descriptor),
 	ON_EMU_AND_LANES(test_backing_of_host_keeps_its_file),
 	ON_EMU_AND_LANES(test_backing_of_host_is_given_access_as_often_as_asked),
+	ON_EMU_AND_LANES(test_backing_of_host_is_mapped_again_as_soon_as_it_is_unmapped),
+	ON_EMU_AND_LANES(test_backing_of_another_owner_is_mapped_where_one_of_host_was),
 	ON_EMU_AND_LANES(test_backing_of_host_without_access_is_a_fault),
 	ON_EMU_AND_LANES(test_copies_run_over_what_is_of_the_host_and_what_is_not),
 	ON_EMU_AND_LANES(test_rows_and_fills_run_over_what_is_of_the_host_and_what_is_not),
+	ON_EMU_AND_LANES(test_many_rows_run_over_what_is_of_the_host_and_what_is_not),
 	ON_EMU_AND_LANES(test_backing_is_accessed_as_it_is_allowed),
 	ON_EMU(test_backing_is_its_owners_alone),
 	ON_EMU_AND_LANES(test_backing_is_mapped_for_another_owner),
