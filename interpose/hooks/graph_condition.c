@@ -23,7 +23,7 @@ struct page {
 	struct page *next;
 	uint64_t wire;
 	uint32_t *words;
-	bool is_taken[N_WORDS];
+	uint8_t is_taken[N_WORDS]; /* 1: it is */
 };
 
 static struct page *pages;
@@ -42,7 +42,7 @@ static void free_dead_pages(void)
 	while (*at) {
 		struct page *p = *at;
 
-		if (is_alive(p) || memchr(p->is_taken, true, N_WORDS)) {
+		if (is_alive(p) || memchr(p->is_taken, 1, N_WORDS)) {
 			at = &p->next;
 			continue;
 		}
@@ -70,10 +70,10 @@ static CUresult add_page(uint64_t wire)
 	return CUDA_SUCCESS;
 }
 
-static bool *find_free(uint64_t wire, uint64_t *word)
+static uint8_t *find_free(uint64_t wire, uint64_t *word)
 {
 	for (struct page *p = pages; p; p = p->next) {
-		bool *flag = p->wire == wire ? memchr(p->is_taken, false, N_WORDS) : NULL;
+		uint8_t *flag = p->wire == wire ? memchr(p->is_taken, 0, N_WORDS) : NULL;
 
 		if (flag) {
 			*word = (uint64_t)&p->words[flag - p->is_taken];
@@ -84,7 +84,7 @@ static bool *find_free(uint64_t wire, uint64_t *word)
 }
 
 /* Whose flag is the same until it is given back. */
-static CUresult take_word(CUcontext ctx, struct gsb_graph_word *w, bool **flag)
+static CUresult take_word(CUcontext ctx, struct gsb_graph_word *w, uint8_t **flag)
 {
 	struct gsb_cu_ctx_life life;
 	CUcontext popped;
@@ -104,7 +104,7 @@ static CUresult take_word(CUcontext ctx, struct gsb_graph_word *w, bool **flag)
 			return result;
 		*flag = find_free(life.wire, &w->addr);
 	}
-	**flag = true;
+	**flag = 1;
 	return CUDA_SUCCESS;
 }
 
@@ -112,12 +112,12 @@ static CUresult take_word(CUcontext ctx, struct gsb_graph_word *w, bool **flag)
 static void give_word(void *flag)
 {
 	gsb_cu_graphs_lock();
-	*(bool *)flag = false;
+	*(uint8_t *)flag = 0;
 	gsb_cu_graphs_unlock();
 }
 
 /* The graph holds the object, and the object the word. */
-static CUresult hold_word(struct gsb_graph *g, bool *flag, struct gsb_graph_word *w)
+static CUresult hold_word(struct gsb_graph *g, uint8_t *flag, struct gsb_graph_word *w)
 {
 	CUuserObject object;
 	CUresult result = gsb_cu_user_create(flag, give_word, 1, &object);
@@ -138,7 +138,7 @@ static CUresult create_handle(CUgraphConditionalHandle *handle, struct gsb_graph
 {
 	struct gsb_graph_word w = {.initial = initial,
 				   .is_reset = flags & CU_GRAPH_COND_ASSIGN_DEFAULT};
-	bool *flag;
+	uint8_t *flag;
 	CUresult result = take_word(ctx, &w, &flag);
 
 	if (result)

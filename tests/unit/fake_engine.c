@@ -386,6 +386,7 @@ static void look_at_threads(void)
 	}
 	e->n_blocked = n;
 	e->n_threads = n_threads;
+	e->n_looks++;
 }
 
 /* What the ring says of it has been read: only then does an engine know what is kept. */

@@ -65,7 +65,8 @@ struct fake_engine {
 	_Atomic uint64_t image_sum, image_bytes; /* of the last image that came in whole */
 	_Atomic bool was_blocked_any;		 /* a thread has waited with GSB_WAIT_ANY */
 	_Atomic unsigned n_host_funcs_done;	 /* answers on the socket */
-	_Atomic unsigned n_threads;		 /* of the tenant, that have a slot now */
+	_Atomic unsigned n_looks;		 /* at the threads of the tenant */
+	_Atomic unsigned n_threads;		 /* of these, that have a slot now */
 	_Atomic unsigned n_blocked;		 /* of these, that wait */
 };
 
