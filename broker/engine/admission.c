@@ -434,6 +434,8 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
 		if (t->ctxs[i])
 			gsb_ctx_destroy(t->ctxs[i]);
+	if (t->unloaded && gsb_code_sweep(t))
+		return true; /* the next turn goes on */
 	gsb_virtual_finish(t);
 	account_gone(e, t);
 	gsb_scheduler_part(&e->scheduler, &t->claim);
