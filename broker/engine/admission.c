@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/checked.h"
-#include "base/log.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/context.h"
 #include "broker/engine/dismissal.h"
@@ -447,7 +446,7 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	gsb_tenant_log_end(t);
 	gsb_start_line_left(e, t);
 	gsb_tell_gone(t);
-	gsb_log(GSB_LOG_INFO, "tenant", "%u (%s, pid %u) has left", t->id, t->name, t->pid);
+	gsb_dismissal_log_left(t);
 	release_all(t);
 	close_fd(t->socket.fd);
 	close_fd(t->pidfd.fd);

@@ -175,6 +175,7 @@ int gsb_engine_destroy(struct gsb_engine *e)
 	while (e->n_tenants && !e->scheduler.lost)
 		if (!gsb_engine_turn(e))
 			gsb_engine_sleep(e);
+	gsb_dismissal_log_end(e);
 	if (e->scheduler.lost)
 		return -EIO;
 	if (keeps_times(e))
