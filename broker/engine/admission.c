@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/checked.h"
-#include "base/log.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/context.h"
 #include "broker/engine/dismissal.h"
@@ -434,6 +433,8 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
 		if (t->ctxs[i])
 			gsb_ctx_destroy(t->ctxs[i]);
+	if (t->unloaded && gsb_code_sweep(t))
+		return true; /* the next turn goes on */
 	gsb_virtual_finish(t);
 	account_gone(e, t);
 	gsb_scheduler_part(&e->scheduler, &t->claim);
@@ -445,7 +446,7 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	gsb_tenant_log_end(t);
 	gsb_start_line_left(e, t);
 	gsb_tell_gone(t);
-	gsb_log(GSB_LOG_INFO, "tenant", "%u (%s, pid %u) has left", t->id, t->name, t->pid);
+	gsb_dismissal_log_left(t);
 	release_all(t);
 	close_fd(t->socket.fd);
 	close_fd(t->pidfd.fd);

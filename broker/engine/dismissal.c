@@ -57,13 +57,58 @@ void gsb_tenant_dismiss(struct gsb_tenant *t, CUresult result, const char *why)
 	gsb_tenant_leave(t);
 }
 
+static void say_held(enum gsb_log_level level, unsigned n_held, const char *how)
+{
+	if (n_held)
+		gsb_log(level, "tenant", "... and %u more %s", n_held, how);
+}
+
+static void say_cuts_held(unsigned n_held)
+{
+	say_held(GSB_LOG_ERROR, n_held, "were cut off");
+}
+
+static void say_leavings_held(unsigned n_held)
+{
+	say_held(GSB_LOG_INFO, n_held, "have left");
+}
+
+static void log_cut(struct gsb_engine *e, const struct gsb_tenant *t)
+{
+	unsigned n_held;
+
+	if (!gsb_log_enabled(GSB_LOG_ERROR) ||
+	    !gsb_log_limit_pass(&e->cuts, gsb_clock_ns(), &n_held))
+		return;
+	say_cuts_held(n_held);
+	gsb_log(GSB_LOG_ERROR, "tenant", "%u (%s, pid %u) is cut off: %s", t->id, t->name, t->pid,
+		t->why);
+}
+
+void gsb_dismissal_log_left(const struct gsb_tenant *t)
+{
+	unsigned n_held;
+
+	if (!gsb_log_enabled(GSB_LOG_INFO) ||
+	    !gsb_log_limit_pass(&t->engine->leavings, gsb_clock_ns(), &n_held))
+		return;
+	say_leavings_held(n_held);
+	gsb_log(GSB_LOG_INFO, "tenant", "%u (%s, pid %u) has left", t->id, t->name, t->pid);
+}
+
+void gsb_dismissal_log_end(struct gsb_engine *e)
+{
+	say_cuts_held(e->cuts.n_held);
+	say_leavings_held(e->leavings.n_held);
+	e->cuts.n_held = e->leavings.n_held = 0;
+}
+
 void gsb_tenant_cut(struct gsb_tenant *t, CUresult result)
 {
 	if (t->state == GSB_TENANT_LEAVING)
 		return;
 	t->cut = true;
 	t->engine->n_cut++;
-	gsb_log(GSB_LOG_ERROR, "tenant", "%u (%s, pid %u) is cut off: %s", t->id, t->name, t->pid,
-		t->why);
+	log_cut(t->engine, t);
 	gsb_tenant_dismiss(t, result, t->why);
 }

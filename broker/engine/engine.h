@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "broker/control.h"
 #include "broker/engine/code/loader.h"
 #include "broker/engine/code/resizing.h"
@@ -87,6 +88,7 @@ struct gsb_engine {
 	uint64_t lost_ns;    /* real time when the device was seen to have ended; 0: it has not */
 	uint64_t started_ns; /* real time */
 	uint64_t n_admitted, n_refused, n_cut;
+	struct gsb_log_limit cuts, leavings; /* that are logged: dismissal.h */
 	uint64_t gone_records, gone_launches, gone_kernels, gone_device_ns;
 	_Alignas(64) uint8_t record[GSB_RECORD_MAX]; /* the record at hand */
 };

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "broker/engine/admission.h"
+#include "broker/engine/code/code.h"
 #include "broker/engine/dismissal.h"
 #include "broker/engine/dispatch.h"
 #include "broker/engine/engine.h"
@@ -174,6 +175,7 @@ int gsb_engine_destroy(struct gsb_engine *e)
 	while (e->n_tenants && !e->scheduler.lost)
 		if (!gsb_engine_turn(e))
 			gsb_engine_sleep(e);
+	gsb_dismissal_log_end(e);
 	if (e->scheduler.lost)
 		return -EIO;
 	if (keeps_times(e))
@@ -281,6 +283,15 @@ static bool reap_tenants(struct gsb_engine *e)
 	return any;
 }
 
+static bool sweep_tenants(struct gsb_engine *e)
+{
+	bool any = false;
+
+	gsb_for_each_tenant (e, t)
+		any |= t->unloaded && gsb_code_sweep(t);
+	return any;
+}
+
 /* The device has ended, for everybody: this process is of no use any more. */
 static GSB_COLD void end_all(struct gsb_engine *e, CUresult result, const char *after)
 {
@@ -362,6 +373,7 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	/* Here: where virtual time goes on, what passed since the last turn counts. Who is stuck, the next turn tells. */
 	gsb_complete_overdue(&e->scheduler);
 	any |= e->scheduler.stuck != NULL;
+	any |= sweep_tenants(e);
 	any |= reap_tenants(e);
 	if (gsb_trace_is_on()) {
 		gsb_issue_tell_rest(&e->scheduler);

@@ -142,7 +142,7 @@ static void tell_functions(const struct gsb_tenant *t)
 	for (uint32_t i = 0; i < t->functions.capacity; i++) {
 		const struct gsb_kernel_fn *fn = t->functions.items[i];
 
-		if (fn && fn->function)
+		if (fn && fn->function && fn->module->handle)
 			gsb_code_tell_function(fn, fn->name, true);
 	}
 }

@@ -86,8 +86,9 @@ static void end_tenant(struct gsb_engines *all, struct gsb_admitted *t)
 {
 	struct gsb_ctl_end m = {.tenant_id = t->id};
 
-	gsb_log(GSB_LOG_INFO, TOPIC, "tenant %u '%s' (pid %d) has become another program", t->id,
-		t->name, (int)t->pid);
+	gsb_uid_log(&all->s->goings, t->uid, GSB_LOG_INFO, TOPIC,
+		    "tenant %u '%s' (pid %d) has become another program", t->id, t->name,
+		    (int)t->pid);
 	if (!t->delivered) {
 		drop_arrival(t);
 		gsb_tenants_remove(&all->tenants, t);
@@ -124,8 +125,8 @@ static void drop_hung_up(struct gsb_served_engine *e)
 
 		if (!has_hung_up(a))
 			continue;
-		gsb_log(GSB_LOG_INFO, TOPIC, "tenant %u '%s' did not wait for its engine", t->id,
-			t->name);
+		gsb_uid_log(&e->all->s->goings, t->uid, GSB_LOG_INFO, TOPIC,
+			    "tenant %u '%s' did not wait for its engine", t->id, t->name);
 		drop_arrival(t);
 		gsb_tenants_remove(&e->all->tenants, t);
 	}
@@ -157,8 +158,9 @@ static void hand_over(struct gsb_served_engine *e, struct gsb_arrival *a)
 	t->delivered = true;
 	t->survey = e->all->last_survey;
 	e->all->s->n_admitted++;
-	gsb_log(GSB_LOG_INFO, TOPIC, "tenant %u '%s' (pid %u, uid %u) goes to the engine of %s",
-		t->id, a->admit.tenant, a->admit.pid, a->admit.uid, e->process.spec);
+	gsb_uid_log(&e->all->s->comings, t->uid, GSB_LOG_INFO, TOPIC,
+		    "tenant %u '%s' (pid %u, uid %u) goes to the engine of %s", t->id,
+		    a->admit.tenant, a->admit.pid, a->admit.uid, e->process.spec);
 	a->n_handed++;
 	DL_APPEND(e->handed, a);
 	gsb_engine_process_send(&e->process, &a->admit.msg, fds, 2);
@@ -391,8 +393,9 @@ static void on_passed(struct gsb_served_engine *e, const struct gsb_ctl_refused 
 
 	if (!a)
 		return;
-	gsb_log(GSB_LOG_INFO, TOPIC, "tenant %u '%s' is not taken in by %s (pid %d): %.255s",
-		m->tenant_id, a->admit.tenant, e->process.spec, (int)e->process.pid, m->reason);
+	gsb_uid_log(&e->all->s->comings, a->admit.uid, GSB_LOG_INFO, TOPIC,
+		    "tenant %u '%s' is not taken in by %s (pid %d): %.255s", m->tenant_id,
+		    a->admit.tenant, e->process.spec, (int)e->process.pid, m->reason);
 	if (take_back(e, a))
 		gsb_engines_deliver(e->all, a);
 	else
@@ -415,8 +418,8 @@ static void on_gone(struct gsb_served_engine *e, const struct gsb_ctl_gone *m)
 	on_answered(e, m->tenant_id);
 	if (!t)
 		return;
-	gsb_log(GSB_LOG_INFO, TOPIC, "tenant %u '%s' %s", t->id, t->name,
-		m->reason == GSB_GONE_CUT ? "was cut off" : "has ended");
+	gsb_uid_log(&e->all->s->goings, t->uid, GSB_LOG_INFO, TOPIC, "tenant %u '%s' %s", t->id,
+		    t->name, m->reason == GSB_GONE_CUT ? "was cut off" : "has ended");
 	tenant_left(e->all, t, &m->last);
 	on_tenant_left(e);
 }
@@ -922,6 +925,8 @@ void gsb_engines_init(struct gsb_engines *all, struct gsb_supervisor *s)
 
 void gsb_engines_finish(struct gsb_engines *all)
 {
+	gsb_uid_log_end(&all->s->comings, GSB_LOG_INFO, TOPIC);
+	gsb_uid_log_end(&all->s->goings, GSB_LOG_INFO, TOPIC);
 	gsb_waiting_trace_drop(&all->waiting_trace);
 	gsb_mps_folder_remove_all(all->s->socket);
 }

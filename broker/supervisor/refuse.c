@@ -5,21 +5,14 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 
 #define TOPIC "client"
 
 void gsb_refuse_note(struct gsb_supervisor *s, uid_t uid, const char *line)
 {
-	unsigned held;
-
 	s->n_refused++;
-	if (!gsb_uid_limits_pass(&s->refusals, uid, gsb_clock_ns(), &held))
-		return;
-	if (held)
-		gsb_log(GSB_LOG_WARN, TOPIC, "uid %u: ... and %u more like it", uid, held);
-	gsb_log(GSB_LOG_WARN, TOPIC, "%s", line);
+	gsb_uid_log(&s->refusals, uid, GSB_LOG_WARN, TOPIC, "%s", line);
 }
 
 void gsb_refuse(struct gsb_supervisor *s, int fd, const struct gsb_peer *peer, int error,

@@ -56,8 +56,9 @@ struct gsb_supervisor {
 
 	uint64_t start_ns;
 	uint64_t n_admitted, n_refused, n_engines_died, n_reloads;
-	unsigned n_pending;		/* connections without a hello */
-	struct gsb_uid_limits refusals; /* that are logged */
+	unsigned n_pending; /* connections without a hello */
+	/* Lines of the log: whoever may come may come, break the protocol and come again without end. */
+	struct gsb_uid_limits refusals, comings, goings;
 };
 
 #endif

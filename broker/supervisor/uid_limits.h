@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/compiler.h"
 #include "base/log.h"
 
 #define GSB_UID_LIMITS_MAX 64 /* past it, the user who was quiet longest is fresh again */
@@ -22,5 +23,12 @@ struct gsb_uid_limits {
 
 /* As gsb_log_limit_pass(), for one user. Zeroed is fresh for all. */
 bool gsb_uid_limits_pass(struct gsb_uid_limits *l, uid_t uid, uint64_t now_ns, unsigned *n_held);
+
+/* gsb_log() of a line that one of uid's has caused, unless they cause too many; with how many were held back before it. */
+void gsb_uid_log(struct gsb_uid_limits *l, uid_t uid, enum gsb_log_level level, const char *topic,
+		 const char *fmt, ...) GSB_PRINTF(5, 6);
+
+/* No more of them come: say how many were held back since the last ones. */
+void gsb_uid_log_end(struct gsb_uid_limits *l, enum gsb_log_level level, const char *topic);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * test_engine_log.c - what a tenant can have the engine log as often as it likes is limited, and what is held back is
- * counted.
+ * test_engine_log.c - what a tenant, or tenants that come and go, can have the engine log as often as they like is limited,
+ * and what is held back is counted.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,8 +35,8 @@ static void begin_log(struct log *l)
 	dup2(fileno(l->file), STDERR_FILENO);
 }
 
-/* Lines with text in it; and how many were held back, as the log says. */
-static unsigned end_log(struct log *l, const char *text, unsigned *n_held)
+/* Lines with text in it; and how many were held back, as the log says: "... and 7 " and held_text. */
+static unsigned end_log_of(struct log *l, const char *text, const char *held_text, unsigned *n_held)
 {
 	unsigned n = 0;
 	char line[2048];
@@ -49,11 +49,16 @@ static unsigned end_log(struct log *l, const char *text, unsigned *n_held)
 		const char *held = strstr(line, "... and ");
 
 		n += strstr(line, text) != NULL;
-		if (held && strstr(held, "lines more"))
+		if (held && strstr(held, held_text))
 			*n_held += (unsigned)strtoul(held + strlen("... and "), NULL, 10);
 	}
 	fclose(l->file);
 	return n;
+}
+
+static unsigned end_log(struct log *l, const char *text, unsigned *n_held)
+{
+	return end_log_of(l, text, "lines more", n_held);
 }
 
 /* A burst, and one for each second that it took. */
@@ -117,11 +122,50 @@ static void test_refusals_of_a_tenant_are_logged_now_and_then(void **state)
 	kit_engine_finish(&k);
 }
 
+/* Each is another tenant, so none is past a limit of its own. At the end is said what nobody came to say. */
+static void expect_few_lines_of_who_come_and_are_cut(const char *text, const char *held_text)
+{
+	struct gsb_rec_object fn = {.handle = kit_fn(0)}; /* which they do not have */
+	struct kit_engine k;
+	struct kit_tenant t;
+	struct log log;
+	unsigned n, n_held, max;
+
+	kit_engine_init(&k, false);
+	begin_log(&log);
+	for (int i = 0; i < N; i++) {
+		kit_tenant_init(&t, &k, NULL);
+		kit_post_call(&t, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
+		kit_settle(&k);
+		kit_tenant_finish(&t);
+	}
+	max = most(&log);
+	assert_int_equal(k.engine->n_cut, N);
+	kit_engine_finish(&k);
+	n = end_log_of(&log, text, held_text, &n_held);
+	assert_in_range(n, GSB_LOG_BURST, max);
+	assert_int_equal(n + n_held, N);
+}
+
+static void test_tenants_that_are_cut_off_are_logged_now_and_then(void **state)
+{
+	expect_few_lines_of_who_come_and_are_cut("is cut off", "more were cut off");
+}
+
+static void test_tenants_that_leave_are_logged_now_and_then(void **state)
+{
+	gsb_log_init("test_engine_log", GSB_LOG_INFO);
+	expect_few_lines_of_who_come_and_are_cut("has left", "more have left");
+	gsb_log_init("test_engine_log", GSB_LOG_WARN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fault_of_a_tenant_is_logged_once),
 		cmocka_unit_test(test_refusals_of_a_tenant_are_logged_now_and_then),
+		cmocka_unit_test(test_tenants_that_are_cut_off_are_logged_now_and_then),
+		cmocka_unit_test(test_tenants_that_leave_are_logged_now_and_then),
 	};
 
 	gsb_log_init("test_engine_log", GSB_LOG_WARN);

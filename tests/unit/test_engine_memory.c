@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 
 #include "base/array.h"
+#include "broker/engine/code/code.h"
+#include "broker/engine/dismissal.h"
 #include "shm/channel.h"
 #include "shm/region.h"
 #include "shm/wait.h"
@@ -591,7 +593,7 @@ static void test_modules_past_code_memory_are_out_of_memory(void **state)
 	struct fixture *f = *state;
 	uint64_t limit = f->a.t->limits.code_mem_bytes;
 
-	f->c.k.dev->module_bytes = limit / 2;
+	f->c.k.dev->module_bytes = limit / 2 - sizeof(struct gsb_code_module);
 	assert_int_equal(kit_status_of(&f->a, post_load(&f->a, 0)), CUDA_SUCCESS);
 	assert_int_equal(kit_status_of(&f->a, post_load(&f->a, 1)), CUDA_SUCCESS);
 	assert_int_equal(kit_status_of(&f->a, post_load(&f->a, 2)), CUDA_ERROR_OUT_OF_MEMORY);
@@ -610,6 +612,95 @@ static void test_kernel_that_takes_modules_past_code_memory_is_out_of_memory(voi
 	f->c.k.dev->module_bytes = f->a.t->limits.code_mem_bytes + 1;
 	assert_int_equal(kit_call(&f->a, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0),
 			 CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+static int get_inc(struct kit_tenant *t, uint32_t module, uint32_t fn)
+{
+	struct gsb_rec_function_get get = {
+		.function = kit_fn(fn), .module = kit_module(module), .name_bytes = 3};
+
+	return kit_call(t, GSB_REC_FUNCTION_GET, &get, sizeof(get), "inc", 3);
+}
+
+/* Whoever gets the same kernel again and again has what each costs the engine counted. */
+static void test_functions_past_code_memory_are_out_of_memory(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_tenant *t = f->a.t;
+
+	assert_int_equal(kit_status_of(&f->a, post_load(&f->a, 0)), CUDA_SUCCESS);
+	t->limits.code_mem_bytes = t->code_used_bytes + 3 * sizeof(struct gsb_kernel_fn);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(get_inc(&f->a, 0, i), CUDA_SUCCESS);
+	assert_int_equal(get_inc(&f->a, 0, 3), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(t->code_used_bytes, t->limits.code_mem_bytes);
+	unload(&f->a, 0);
+	assert_int_equal(t->code_used_bytes, 0);
+	kit_load_inc(&f->a, 0, 3);
+}
+
+/* One that is not there costs nothing. */
+static void test_function_that_is_not_found_is_not_charged(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_function_get get = {
+		.function = kit_fn(0), .module = kit_module(0), .name_bytes = 3};
+	uint64_t used;
+
+	assert_int_equal(kit_status_of(&f->a, post_load(&f->a, 0)), CUDA_SUCCESS);
+	used = f->a.t->code_used_bytes;
+	assert_int_equal(used, sizeof(struct gsb_code_module));
+	assert_int_equal(kit_call(&f->a, GSB_REC_FUNCTION_GET, &get, sizeof(get), "dec", 3),
+			 CUDA_ERROR_NOT_FOUND);
+	assert_int_equal(f->a.t->code_used_bytes, used);
+}
+
+#define N_MANY 2000 /* functions, which are not freed in one turn */
+
+static void get_many(struct fixture *f)
+{
+	assert_int_equal(kit_status_of(&f->a, post_load(&f->a, 0)), CUDA_SUCCESS);
+	for (uint32_t i = 0; i < N_MANY; i++)
+		assert_int_equal(get_inc(&f->a, 0, i), CUDA_SUCCESS);
+}
+
+/* Meanwhile their places, and the same handles, may be had again. */
+static void test_functions_of_an_unloaded_module_are_freed_in_turns(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_object module = {.handle = kit_module(0)}, fn = {.handle = kit_fn(0)};
+	uint64_t many = N_MANY * sizeof(struct gsb_kernel_fn), call;
+
+	get_many(f);
+	assert_int_equal(f->a.t->code_used_bytes, sizeof(struct gsb_code_module) + many);
+	assert_int_equal(kit_status_of(&f->a, post_load(&f->a, 1)), CUDA_SUCCESS);
+	call = kit_post_call(&f->a, GSB_REC_MODULE_UNLOAD, &module, sizeof(module), NULL, 0);
+	assert_true(gsb_engine_turn(f->c.k.engine));
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
+	assert_in_range(f->a.t->code_used_bytes, many / 2, many - 1);
+	assert_null(gsb_code_find_function(f->a.t, kit_fn(0)));
+	assert_non_null(f->a.t->unloaded);
+	assert_int_equal(get_inc(&f->a, 1, 0), CUDA_SUCCESS);
+	assert_null(f->a.t->unloaded);
+	assert_int_equal(f->a.t->code_used_bytes,
+			 sizeof(struct gsb_code_module) + sizeof(struct gsb_kernel_fn));
+	assert_int_equal(kit_call(&f->a, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0),
+			 CUDA_SUCCESS);
+}
+
+/* Its context has gone, and it is there until nothing of it is left. */
+static void test_functions_of_who_leaves_are_freed_in_turns(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_gone gone;
+	unsigned n = 0;
+
+	get_many(f);
+	gsb_tenant_leave(f->a.t);
+	for (; f->c.k.engine->n_tenants > 1 && n < N_MANY; n++)
+		assert_true(gsb_engine_turn(f->c.k.engine));
+	assert_in_range(n, 4, N_MANY);
+	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
 }
 
 /* ---- ends ---- */
@@ -978,6 +1069,10 @@ int main(void)
 		memory_test(test_module_that_is_refused_its_variables_is_unloaded_in_order),
 		memory_test(test_context_that_ends_refuses_a_module_that_waits),
 		memory_test(test_modules_past_code_memory_are_out_of_memory),
+		memory_test(test_functions_past_code_memory_are_out_of_memory),
+		memory_test(test_function_that_is_not_found_is_not_charged),
+		memory_test(test_functions_of_an_unloaded_module_are_freed_in_turns),
+		memory_test(test_functions_of_who_leaves_are_freed_in_turns),
 		memory_test(test_kernel_that_takes_modules_past_code_memory_is_out_of_memory),
 		memory_test(test_context_that_ends_answers_its_waiting_calls),
 		memory_test(test_refusal_of_who_has_left_is_not_the_next_ones),

@@ -21,7 +21,26 @@ struct gsb_kernel_fn *gsb_code_find_function(struct gsb_tenant *t, uint64_t hand
 {
 	struct gsb_kernel_fn *fn = gsb_table_find(&t->functions, handle);
 
-	return fn && fn->function && !fn->module->ctx->order.closed ? fn : NULL;
+	if (!fn || !fn->function || !fn->module->handle)
+		return NULL;
+	return fn->module->ctx->order.closed ? NULL : fn;
+}
+
+/* Of a module that was unloaded, another may have its place, and its handle, already. */
+static void free_function(struct gsb_tenant *t, struct gsb_kernel_fn *fn)
+{
+	if (gsb_table_find(&t->functions, fn->handle) == fn)
+		gsb_table_remove(&t->functions, fn->handle);
+	t->code_used_bytes -= sizeof(*fn);
+	free(fn);
+}
+
+void gsb_code_free_functions(struct gsb_tenant *t, struct gsb_code_module *m, unsigned *left)
+{
+	for (struct gsb_kernel_fn *fn; *left && (fn = m->functions); --*left) {
+		m->functions = fn->next;
+		free_function(t, fn);
+	}
 }
 
 /* Bytes of a struct gsb_reply_function that mean something. */
@@ -96,9 +115,7 @@ static void got(struct gsb_job *j)
 
 	if (j->err) {
 		LL_DELETE(fn->module->functions, fn);
-		if (fn->module->handle)
-			gsb_table_remove(&t->functions, fn->handle);
-		free(fn);
+		free_function(t, fn);
 		gsb_tenant_reply(t, &j->call, gsb_cuda_result(j->err), 0);
 		gsb_job_destroy(j);
 		return;
@@ -156,6 +173,20 @@ static void get(struct gsb_job *j, const struct gsb_device_ops *ops)
 		get_variants(j, ops);
 }
 
+/* What a module that was unloaded has left there is in nobody's way. */
+static int put_function(struct gsb_tenant *t, struct gsb_kernel_fn *fn)
+{
+	uint32_t i = gsb_handle_index(fn->handle);
+	const struct gsb_kernel_fn *there =
+		i < t->functions.capacity ? t->functions.items[i] : NULL;
+
+	if (gsb_handle_kind(fn->handle) != GSB_HANDLE_FUNCTION)
+		return -ERANGE;
+	if (there && !there->module->handle)
+		gsb_table_remove(&t->functions, there->handle);
+	return gsb_table_put(&t->functions, fn->handle, GSB_N_FUNCTIONS_MAX, fn);
+}
+
 int gsb_code_function_get(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_function_get *b, const char *name)
 {
@@ -166,14 +197,12 @@ int gsb_code_function_get(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 	if (!m)
 		return gsb_no_such(t, rec, "module", b->module);
-	fn = calloc(1, sizeof(*fn));
+	fn = gsb_code_room(t) >= sizeof(*fn) ? calloc(1, sizeof(*fn)) : NULL;
 	if (!fn)
 		return gsb_tenant_fail_call(t, rec, -ENOMEM);
 	fn->handle = b->function;
 	fn->module = m;
-	err = gsb_handle_kind(b->function) == GSB_HANDLE_FUNCTION
-		      ? gsb_table_put(&t->functions, b->function, GSB_N_FUNCTIONS_MAX, fn)
-		      : -ERANGE;
+	err = put_function(t, fn);
 	if (err) {
 		free(fn);
 		return err == -ENOMEM ? gsb_tenant_fail_call(t, rec, err)
@@ -182,6 +211,7 @@ int gsb_code_function_get(struct gsb_tenant *t, const struct gsb_rec *rec,
 						      ", which is taken or no handle",
 						      b->function);
 	}
+	t->code_used_bytes += sizeof(*fn);
 	LL_PREPEND(m->functions, fn);
 	j = gsb_job_create(t, m->ctx, rec);
 	if (!j)

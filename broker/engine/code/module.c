@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -71,8 +72,9 @@ static uint32_t wanted_shapes(const struct gsb_resizing *r)
 
 static bool variants_fit(const struct gsb_job *j, const struct gsb_device_ops *ops)
 {
-	return !ops->module_bytes ||
-	       ops->module_bytes(j->loaded) + gsb_variants_bytes(j->variants) <= j->room_bytes;
+	uint64_t bytes = sizeof(*j->module) + gsb_variants_bytes(j->variants);
+
+	return !ops->module_bytes || bytes + ops->module_bytes(j->loaded) <= j->room_bytes;
 }
 
 /* Originals and variants, in j->variants. */
@@ -126,18 +128,10 @@ static void forget_globals(struct gsb_code_module *m)
 	m->n_globals = 0;
 }
 
-/* All work of the module is done: unload it and forget its functions. */
+/* All work of the module is done: unload it. Its functions are gone with its name, and are freed in their time. */
 static void destroy_module(struct gsb_tenant *t, struct gsb_code_module *m)
 {
-	struct gsb_kernel_fn *fn, *next;
-
 	forget_globals(m);
-	for (fn = m->functions; fn; fn = next) {
-		next = fn->next;
-		if (m->handle)
-			gsb_table_remove(&t->functions, fn->handle);
-		free(fn);
-	}
 	if (m->module) {
 		t->dev->ops->module_unload(m->module);
 		t->stats.n_modules--;
@@ -150,7 +144,25 @@ static void destroy_module(struct gsb_tenant *t, struct gsb_code_module *m)
 	t->code_used_bytes -= m->host_bytes;
 	if (m->handle)
 		gsb_table_remove(&t->modules, m->handle);
-	free(m);
+	m->handle = 0;
+	LL_PREPEND(t->unloaded, m);
+}
+
+#define SWEPT_A_TURN 256 /* functions and modules: some 100 us */
+
+bool gsb_code_sweep(struct gsb_tenant *t)
+{
+	struct gsb_code_module *m;
+
+	for (unsigned left = SWEPT_A_TURN; left && (m = t->unloaded);) {
+		gsb_code_free_functions(t, m, &left);
+		if (m->functions || !left)
+			break;
+		LL_DELETE(t->unloaded, m);
+		free(m);
+		left--;
+	}
+	return t->unloaded != NULL;
 }
 
 /* ---- what a load costs ---- */
@@ -160,7 +172,7 @@ int gsb_code_charge(struct gsb_tenant *t, struct gsb_code_module *m)
 	const struct gsb_device_ops *ops = t->dev->ops;
 	uint64_t was = m->host_bytes;
 
-	m->host_bytes = ops->module_bytes ? ops->module_bytes(m->module) : 0;
+	m->host_bytes = sizeof(*m) + (ops->module_bytes ? ops->module_bytes(m->module) : 0);
 	if (m->variants)
 		m->host_bytes += gsb_variants_bytes(m->variants);
 	t->code_used_bytes += m->host_bytes - was;
@@ -320,7 +332,7 @@ static uint32_t compute_capability(const struct gsb_tenant *t)
 	return arch->cc_major * 10 + arch->cc_minor;
 }
 
-static uint64_t room_for_code(const struct gsb_tenant *t)
+uint64_t gsb_code_room(const struct gsb_tenant *t)
 {
 	return t->limits.code_mem_bytes > t->code_used_bytes
 		       ? t->limits.code_mem_bytes - t->code_used_bytes
@@ -363,7 +375,7 @@ int gsb_code_module_load(struct gsb_tenant *t, const struct gsb_rec *rec,
 	j->done = loaded;
 	j->resizing = t->resizing;
 	j->cc = compute_capability(t);
-	j->room_bytes = room_for_code(t);
+	j->room_bytes = gsb_code_room(t);
 	j->image = image;
 	j->module = m;
 	j->fresh = fresh;
@@ -439,8 +451,6 @@ int gsb_code_module_unload(struct gsb_tenant *t, const struct gsb_rec *rec, uint
 	/* From here on neither the module nor a function of it can be named. */
 	forget_globals(m);
 	gsb_table_remove(&t->modules, handle);
-	for (struct gsb_kernel_fn *fn = m->functions; fn; fn = fn->next)
-		gsb_table_remove(&t->functions, fn->handle);
 	m->handle = 0;
 	gsb_fence_close(&m->ctx->order, fresh,
 			&(struct gsb_fence_job){unload_done, (uint64_t)(uintptr_t)m, *rec});

@@ -119,7 +119,8 @@ struct gsb_tenant {
 	uint32_t n_event_calls;
 	struct gsb_ctx *ctxs[GSB_N_CTXS];
 	struct gsb_table modules, functions;
-	struct gsb_uploads *uploads; /* under way: code/upload.h */
+	struct gsb_code_module *unloaded; /* to be freed, a part each turn: code/code.h */
+	struct gsb_uploads *uploads;	  /* under way: code/upload.h */
 
 	bool shadowing; /* a launch of it is run both ways: its streams wait */
 	struct gsb_stream *shadow_waiters;
@@ -132,7 +133,7 @@ struct gsb_tenant {
 	struct gsb_claim claim;	 /* of the device, for the policy */
 	uint64_t device_used_bytes; /* of its contexts */
 	uint64_t host_used_bytes;
-	uint64_t code_used_bytes;  /* host memory of its modules */
+	uint64_t code_used_bytes;  /* host memory of its modules and functions */
 	uint64_t host_ns;	   /* virtual clock: when its last record was posted */
 	uint64_t running_since_ns; /* real time; since then it holds up virtual time; 0: not */
 	bool charged; /* it did so for too long: time goes on without it until it blocks */
