@@ -9,6 +9,7 @@ libbase_la_SOURCES = \
 	base/err.c base/err.h \
 	base/genuine.c base/genuine.h \
 	base/hash.h \
+	base/hurry.c base/hurry.h \
 	base/log.c base/log.h \
 	base/lowest.c base/lowest.h \
 	base/mapping.c base/mapping.h base/mps.c base/mps.h \

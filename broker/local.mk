@@ -17,7 +17,7 @@ noinst_PROGRAMS += tests/integ/rogue
 check_SCRIPTS += tests/integ/hostile.sh
 endif
 tests_integ_rogue_SOURCES = tests/integ/rogue.c tests/integ/rogue.h tests/integ/rogue_region.c \
-	tests/integ/rogue_socket.c tests/integ/rogue_code.c tests/unit/fatbin.h $(fuzz_session) $(tenant_kit)
+	tests/integ/rogue_socket.c tests/integ/rogue_linger.c tests/integ/rogue_code.c tests/unit/fatbin.h $(fuzz_session) $(tenant_kit)
 tests_integ_rogue_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_integ_rogue_LDADD = libshm.la libbase.la $(CMOCKA_LIBS)
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/hurry.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/context.h"
 #include "broker/engine/dismissal.h"
@@ -87,7 +88,9 @@ static void read_socket(struct gsb_tenant *t)
 	ssize_t n;
 
 	for (;;) {
+		gsb_hurry_begin(); /* what descriptors come along are closed */
 		n = gsb_channel_recv(t->socket.fd, &m, sizeof(m), NULL, NULL);
+		gsb_hurry_end();
 		if (n == -EAGAIN)
 			return;
 		if (n <= 0 && !is_garbage(n)) {
@@ -448,7 +451,7 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	gsb_tell_gone(t);
 	gsb_dismissal_log_left(t);
 	release_all(t);
-	close_fd(t->socket.fd);
+	gsb_hurry_close(t->socket.fd);
 	close_fd(t->pidfd.fd);
 	if (e->on_gone) /* its place is free: another may have it from here on */
 		e->on_gone(e, t);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "base/hurry.h"
 #include "base/log.h"
 #include "broker/engine/admission.h"
 #include "broker/engine/dismissal.h"
@@ -211,7 +212,7 @@ static bool admit_now(struct gsb_control *c, const struct gsb_ctl_admit *a, int 
 	if (err == -EINPROGRESS)
 		return false;
 	if (err) {
-		close(client);
+		gsb_hurry_close(client);
 		close(pidfd);
 	}
 	return true;
@@ -233,7 +234,7 @@ static void admit_waiting(struct gsb_control *c)
 static void forget(struct gsb_control *c, struct gsb_waiting_admit *w)
 {
 	LL_DELETE(c->waiting, w);
-	close(w->client);
+	gsb_hurry_close(w->client);
 	close(w->pidfd);
 	free(w);
 }
@@ -258,7 +259,7 @@ static void pass_waiting(struct gsb_control *c)
 static void close_all(const int *fds, unsigned n_fds)
 {
 	while (n_fds)
-		close(fds[--n_fds]);
+		gsb_hurry_close(fds[--n_fds]);
 }
 
 static void on_admit(struct gsb_control *c, struct gsb_ctl_admit *a, const int *fds, unsigned n_fds)
@@ -562,7 +563,11 @@ static void on_message(struct gsb_watch *w, uint32_t events)
 		on_room(c);
 	for (;;) {
 		unsigned n_fds = ADMIT_FDS;
-		ssize_t n = gsb_channel_recv(w->fd, &m, sizeof(m), fds, &n_fds);
+		ssize_t n;
+
+		gsb_hurry_begin(); /* a file that there is no number left for is closed */
+		n = gsb_channel_recv(w->fd, &m, sizeof(m), fds, &n_fds);
+		gsb_hurry_end();
 
 		if (n == -EAGAIN)
 			return;

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/hurry.h"
 #include "base/log.h"
 #include "broker/engine/admission.h"
 #include "broker/engine/engine.h"
@@ -106,7 +107,7 @@ static int record(struct gsb_tracing *t, int file)
 		err = t->done.fd < 0 ? t->done.fd : gsb_watches_add(&e->watches, &t->done, EPOLLIN);
 	}
 	if (err) {
-		close(file);
+		gsb_hurry_close(file);
 		return err;
 	}
 	err = gsb_trace_record(file, &about);

@@ -9,11 +9,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hurry.h"
+
 #define EPOLL_BATCH 64
 #define NS_PER_MS   1000000
 
 int gsb_watches_init(struct gsb_watches *all)
 {
+	int err = gsb_hurry_init();
+
+	if (err)
+		return err;
 	all->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	return all->epoll_fd < 0 ? -errno : 0;
 }

@@ -12,6 +12,7 @@
 #include <utlist.h>
 
 #include "base/compiler.h"
+#include "base/hurry.h"
 #include "base/log.h"
 #include "gsb/tenant_name.h"
 #include "broker/supervisor/admission.h"
@@ -46,7 +47,7 @@ static void client_destroy(struct gsb_client *c)
 {
 	if (c->pid_fd >= 0)
 		close(c->pid_fd);
-	close(client_release(c));
+	gsb_hurry_close(client_release(c));
 }
 
 static void refuse_and_destroy(struct gsb_client *c, int error, const char *reason)
@@ -222,13 +223,26 @@ static void on_bad_message(struct gsb_client *c, int err, const struct gsb_msg *
 	refuse_and_destroy(c, err, why);
 }
 
+/* fd: what came with it; else -1. Descriptors that there is no room for are closed as it is received. */
+static ssize_t receive(int socket, union first_message *m, int *fd)
+{
+	unsigned n_fds = 1;
+	ssize_t n;
+
+	gsb_hurry_begin();
+	n = gsb_channel_recv(socket, m, sizeof(*m), fd, &n_fds);
+	gsb_hurry_end();
+	if (n < 0 || !n_fds)
+		*fd = -1;
+	return n;
+}
+
 static void on_first_message(struct gsb_loop_watch *w, uint32_t events)
 {
 	struct gsb_client *c = gsb_container_of(w, struct gsb_client, watch);
 	union first_message m = {0};
-	unsigned n_fds = 1;
 	int fd = -1;
-	ssize_t n = gsb_channel_recv(w->fd, &m, sizeof(m), &fd, &n_fds);
+	ssize_t n = receive(w->fd, &m, &fd);
 
 	if (n == -EAGAIN)
 		return;
@@ -236,15 +250,13 @@ static void on_first_message(struct gsb_loop_watch *w, uint32_t events)
 		client_destroy(c); /* a probe: gsbrun looks whether somebody listens */
 		return;
 	}
-	if (n < 0 || !n_fds)
-		fd = -1;
 	if (n > 0 && m.msg.type == GSB_MSG_HELLO && n == sizeof(m.hello) && fd < 0) {
 		on_hello(c, &m.hello);
 	} else if (n > 0 && m.msg.type == GSB_MSG_CONTROL && n == sizeof(m.query) &&
 		   (fd >= 0) == (m.query.what == GSB_QUERY_TRACE_RECORD)) {
 		on_query(c, &m.query, fd);
 	} else if (fd >= 0) { /* a descriptor that nobody wants */
-		close(fd);
+		gsb_hurry_close(fd);
 		on_bad_message(c, -EMSGSIZE, &m.msg);
 	} else {
 		on_bad_message(c, n > 0 ? -EPROTO : (int)n, &m.msg);
@@ -323,7 +335,7 @@ void gsb_clients_add(struct gsb_clients *cs, int fd)
 
 	if (err) {
 		gsb_log(GSB_LOG_WARN, TOPIC, "a client was dropped: %s", strerror(-err));
-		close(fd);
+		gsb_hurry_close(fd);
 		return;
 	}
 	if (cs->s->n_pending > cs->s->config->broker.pending_max)

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/hurry.h"
 #include "base/log.h"
 #include "broker/supervisor/refuse.h"
 
@@ -40,7 +41,7 @@ void gsb_engines_relimit(struct gsb_engines *all)
 
 static void free_arrival(struct gsb_arrival *a)
 {
-	close(a->client_fd);
+	gsb_hurry_close(a->client_fd);
 	close(a->pid_fd);
 	free(a);
 }

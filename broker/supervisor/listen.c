@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/hurry.h"
 #include "base/log.h"
 #include "shm/channel.h"
 
@@ -280,7 +281,7 @@ void gsb_listener_stop(struct gsb_listener *l)
 	if (fd >= 0) {
 		gsb_timer_clear(&s->loop, &l->pause);
 		gsb_loop_watch_stop(&s->loop, &l->watch);
-		close(fd);
+		gsb_hurry_close(fd); /* with what those have sent who are not accepted */
 		if (unlink(s->socket) < 0)
 			gsb_log(GSB_LOG_WARN, TOPIC, "%s could not be removed: %m", s->socket);
 	}

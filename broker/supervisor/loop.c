@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/hurry.h"
 
 #define NS_PER_S  1000000000ull
 #define NS_PER_MS 1000000ull
@@ -57,6 +58,9 @@ int gsb_loop_init(struct gsb_loop *l)
 {
 	int err, fd;
 
+	err = gsb_hurry_init();
+	if (err)
+		return err;
 	*l = (struct gsb_loop){.clock = {.fd = -1, .on_ready = on_clock}};
 	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll_fd < 0)

@@ -27,6 +27,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/hurry.h"
 #include "base/log.h"
 #include "broker/supervisor/exposition.h"
 #include "broker/supervisor/http.h"
@@ -65,7 +66,7 @@ static void client_destroy(struct gsb_metrics_client *c)
 
 	gsb_loop_watch_stop(l, &c->watch);
 	gsb_timer_clear(l, &c->timer);
-	close(fd);
+	gsb_hurry_close(fd);
 	DL_DELETE(m->clients, c);
 	if (m->n_clients-- == GSB_METRICS_CLIENTS_MAX && m->watch.fd >= 0)
 		gsb_loop_watch_change(l, &m->watch, EPOLLIN);
@@ -284,9 +285,23 @@ static void ask(struct gsb_metrics *m)
 	on_heard(m); /* there may be none */
 }
 
+/* As recv(). Descriptors that come along, as they may on a unix socket, are closed as it is received. */
+static ssize_t receive(struct gsb_metrics_client *c, void *to, size_t size)
+{
+	ssize_t n;
+	int err;
+
+	gsb_hurry_begin();
+	n = recv(c->watch.fd, to, size, MSG_DONTWAIT);
+	err = errno;
+	gsb_hurry_end();
+	errno = err;
+	return n;
+}
+
 static void read_request(struct gsb_metrics_client *c)
 {
-	ssize_t n = recv(c->watch.fd, c->in + c->n_in, sizeof(c->in) - c->n_in, MSG_DONTWAIT);
+	ssize_t n = receive(c, c->in + c->n_in, sizeof(c->in) - c->n_in);
 	int status;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -312,7 +327,7 @@ static void read_request(struct gsb_metrics_client *c)
 static void drain(struct gsb_metrics_client *c)
 {
 	char rest[1024];
-	ssize_t n = recv(c->watch.fd, rest, sizeof(rest), MSG_DONTWAIT);
+	ssize_t n = receive(c, rest, sizeof(rest));
 
 	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
 		return;
@@ -377,8 +392,7 @@ static void on_connection(struct gsb_loop_watch *w, uint32_t events)
 		return;
 	if (fd >= 0 && !client_create(m, fd))
 		return;
-	if (fd >= 0)
-		close(fd);
+	gsb_hurry_close(fd);
 	look_away(m);
 }
 
@@ -502,7 +516,7 @@ void gsb_metrics_stop(struct gsb_metrics *m)
 	gsb_timer_clear(&m->s->loop, &m->pause);
 	if (fd >= 0) {
 		gsb_loop_watch_stop(&m->s->loop, &m->watch);
-		close(fd);
+		gsb_hurry_close(fd);
 	}
 	if (*m->path && unlink(m->path) < 0)
 		gsb_log(GSB_LOG_WARN, TOPIC, "%s could not be removed: %m", m->path);

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <utlist.h>
 
+#include "base/hurry.h"
 #include "shm/channel.h"
 
 struct gsb_outbox_item {
@@ -18,10 +18,11 @@ struct gsb_outbox_item {
 	struct gsb_msg msg; /* and the rest of msg.size bytes */
 };
 
+/* They may be of a client: its socket, or the file of a trace. */
 static void close_all(const int *fds, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		close(fds[i]);
+		gsb_hurry_close(fds[i]);
 }
 
 static void drop(struct gsb_outbox *o, struct gsb_outbox_item *item)

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/hurry.h"
 #include "base/log.h"
 #include "broker/supervisor/admission.h"
 
@@ -51,7 +52,7 @@ static void asker_destroy(struct gsb_asker *c)
 	gsb_loop_watch_stop(l, &c->watch);
 	gsb_timer_clear(l, &c->timer);
 	gsb_outbox_clear(&c->out);
-	close(fd);
+	gsb_hurry_close(fd);
 	DL_DELETE(c->v->askers, c);
 	free(c->unanswered);
 	free(c);
@@ -314,8 +315,7 @@ static void ask_engine(struct gsb_asker *c, struct gsb_served_engine *e, enum gs
 
 	c->unanswered = calloc(1, sizeof(struct gsb_served_engine *));
 	if (!c->unanswered) {
-		if (file >= 0)
-			close(file);
+		gsb_hurry_close(file);
 		push_end(c, -ENOMEM, "gsbrokerd is out of memory");
 		return;
 	}
@@ -385,8 +385,7 @@ static void on_trace(struct gsb_asker *c, const struct gsb_query *q, int file)
 	if (e) {
 		ask_engine(c, e, what, file);
 	} else if (n || q->how) {
-		if (file >= 0)
-			close(file);
+		gsb_hurry_close(file);
 		push_end(c, n ? -EINVAL : -ESRCH,
 			 n ? "more than one engine runs: name one by --engine PID (gsbctl status)"
 			   : "there is no engine of that pid that you may trace (gsbctl status)");
@@ -536,9 +535,8 @@ void gsb_survey_query(struct gsb_survey *v, int fd, const struct gsb_peer *peer,
 	}
 	gsb_log(GSB_LOG_WARN, TOPIC, "a request of pid %d was dropped: %s", (int)peer->pid,
 		strerror(-err));
-	if (file >= 0)
-		close(file);
-	close(fd);
+	gsb_hurry_close(file);
+	gsb_hurry_close(fd);
 }
 
 void gsb_survey_init(struct gsb_survey *v, struct gsb_supervisor *s, struct gsb_engines *engines)

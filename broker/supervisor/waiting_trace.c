@@ -5,7 +5,8 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <unistd.h>
+
+#include "base/hurry.h"
 
 /* Of a socket: nobody reads it any more. */
 static bool is_dead(int fd)
@@ -20,7 +21,7 @@ int gsb_waiting_trace_set(struct gsb_waiting_trace *w, int fd, uid_t uid, bool a
 	if (w->fd >= 0 && is_dead(w->fd))
 		gsb_waiting_trace_drop(w);
 	if (w->fd >= 0) {
-		close(fd);
+		gsb_hurry_close(fd);
 		return -EBUSY;
 	}
 	*w = (struct gsb_waiting_trace){fd, uid, any};
@@ -39,8 +40,7 @@ int gsb_waiting_trace_take(struct gsb_waiting_trace *w, uid_t uid)
 
 void gsb_waiting_trace_drop(struct gsb_waiting_trace *w)
 {
-	if (w->fd >= 0)
-		close(w->fd);
+	gsb_hurry_close(w->fd);
 	w->fd = -1;
 }
 

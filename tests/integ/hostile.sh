@@ -100,6 +100,8 @@ hostile_memfd_resized() { rogues_of_kind seals 4; }
 hostile_messages_to_the_engine() { rogues_of_kind socket 36; }
 hostile_flood_of_valid_messages() { rogues_of_kind flood 2; }
 hostile_messages_at_the_door() { rogues_of_kind door 21; }
+hostile_sockets_that_linger() { rogues_of_kind linger 3; }
+hostile_sockets_that_linger_at_the_door() { rogues_of_kind linger_door 4; }
 hostile_images() { rogues_of_kind image 64; }
 hostile_endless_kernels() { rogues_of_kind endless 4; }
 
@@ -126,6 +128,8 @@ run_case hostile_memfd_resized
 run_case hostile_messages_to_the_engine
 run_case hostile_flood_of_valid_messages
 run_case hostile_messages_at_the_door
+run_case hostile_sockets_that_linger
+run_case hostile_sockets_that_linger_at_the_door
 run_case hostile_images
 run_case hostile_endless_kernels
 run_case hostile_bad_code_beside_healthy_tenants

@@ -217,7 +217,7 @@ void rogue_synchronize(struct rogue *r)
 static const struct rogue_kind *find_kind(const char *name)
 {
 	const struct rogue_kind *const lists[] = {rogue_region_kinds, rogue_socket_kinds,
-						  rogue_code_kinds};
+						  rogue_linger_kinds, rogue_code_kinds};
 
 	for (size_t i = 0; i < GSB_ARRAY_LEN(lists); i++)
 		for (const struct rogue_kind *k = lists[i]; k->name; k++)

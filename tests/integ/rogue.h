@@ -1,6 +1,6 @@
 /*
  * rogue.h - a tenant of a real broker that means no good: what its attacks share. The attacks stand in
- * rogue_region.c (ring, words, seals), rogue_socket.c and rogue_code.c.
+ * rogue_region.c (ring, words, seals), rogue_socket.c, rogue_linger.c and rogue_code.c.
  *
  * An attack runs in a process of its own and ends in one of the ways below. It says which of them are right,
  * and says it before it does harm, because the engine may cut it off at any record from then on.
@@ -82,7 +82,8 @@ struct rogue_kind {
 	void (*attack)(struct rogue *r);
 };
 
-extern const struct rogue_kind rogue_region_kinds[], rogue_socket_kinds[], rogue_code_kinds[];
+extern const struct rogue_kind rogue_region_kinds[], rogue_socket_kinds[], rogue_linger_kinds[],
+	rogue_code_kinds[];
 
 /* The kernel "inc" as PTX; see struct kit_inc. */
 extern const char rogue_ptx[];

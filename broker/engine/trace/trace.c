@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hurry.h"
 #include "base/log.h"
 #include "broker/engine/trace/buffer.h"
 #include "trace/compact.h"
@@ -382,7 +383,7 @@ int gsb_trace_record(int fd, const struct gsb_trace_header *about)
 err_recorder:
 	free_recorder(&recorder);
 err_file:
-	close(fd);
+	gsb_hurry_close(fd);
 	return err;
 }
 
