@@ -4,6 +4,7 @@
 #ifndef GSB_BROKER_ENGINE_MEMORY_HOST_H
 #define GSB_BROKER_ENGINE_MEMORY_HOST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gsb_ctx;
@@ -18,5 +19,7 @@ void gsb_memory_host_ctx_finish(struct gsb_ctx *ctx);
 /* A part of the window as memory of the tenant that no record may name there: it counts, and is given back. -ENOMEM, -ENOTSUP. */
 int gsb_memory_host_take(struct gsb_tenant *t, uint64_t size, uint64_t align, uint64_t *addr);
 void gsb_memory_host_give(struct gsb_tenant *t, uint64_t addr);
+/* Pages of what was given back are still going, and with them its numbers: who wants some waits, and so finds the same, however long that takes. */
+bool gsb_memory_host_is_going(const struct gsb_tenant *t);
 
 #endif
