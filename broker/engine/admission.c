@@ -185,6 +185,7 @@ static int make_host_window(struct gsb_tenant *t)
 	if (err)
 		return err;
 	gsb_ranges_init(&t->host_taken, base, size);
+	gsb_ranges_init(&t->host_freed, base, size);
 	gsb_ranges_init(&t->host_live, base, size);
 	gsb_ranges_init(&t->host_owned, base, size);
 	return 0;
@@ -277,6 +278,7 @@ static void release_all(struct gsb_tenant *t)
 	gsb_table_finish(&t->functions);
 	gsb_queues_finish(&t->queues);
 	gsb_ranges_finish(&t->host_taken);
+	gsb_ranges_finish(&t->host_freed);
 	gsb_ranges_finish(&t->host_live);
 	gsb_ranges_finish(&t->host_owned);
 	if (t->host_fd >= 0)
@@ -311,6 +313,7 @@ static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_a
 	t->loader = &e->loader;
 	t->resizing = &e->params.resizing;
 	t->pinner = &e->pinner;
+	t->puncher = &e->puncher;
 	t->laters = &e->laters;
 	t->scheduler = &e->scheduler;
 	t->grant = &e->grant;

@@ -45,6 +45,7 @@ libengine_la_SOURCES = \
 	broker/engine/memory/grant.c broker/engine/memory/grant.h \
 	broker/engine/memory/kept.c broker/engine/memory/kept.h \
 	broker/engine/memory/pinner.c broker/engine/memory/pinner.h \
+	broker/engine/memory/puncher.c broker/engine/memory/puncher.h \
 	broker/engine/memory/host.c broker/engine/memory/host.h \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
 	broker/engine/memory/share.c broker/engine/memory/share.h \

@@ -99,6 +99,9 @@ static int watch_own(struct gsb_engine *e)
 	e->pinner_watch = (struct gsb_watch){e->pinner.done_fd, on_thread};
 	if (!err && e->pinner_watch.fd >= 0)
 		err = gsb_watches_add(&e->watches, &e->pinner_watch, EPOLLIN);
+	e->puncher_watch = (struct gsb_watch){e->puncher.done_fd, on_thread};
+	if (!err)
+		err = gsb_watches_add(&e->watches, &e->puncher_watch, EPOLLIN);
 	if (!err && e->device_watch.fd >= 0)
 		err = gsb_watches_add(&e->watches, &e->device_watch, EPOLLIN);
 	return err;
@@ -148,12 +151,17 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 	err = gsb_pinner_start(&e->pinner, dev);
 	if (err)
 		goto err_pinner;
+	err = gsb_puncher_start(&e->puncher);
+	if (err)
+		goto err_puncher;
 	err = watch_own(e);
 	if (err)
 		goto err_watch;
 	*out = e;
 	return 0;
 err_watch:
+	gsb_puncher_stop(&e->puncher);
+err_puncher:
 	gsb_pinner_stop(&e->pinner);
 err_pinner:
 	gsb_loader_stop(&e->loader);
@@ -183,6 +191,7 @@ int gsb_engine_destroy(struct gsb_engine *e)
 	gsb_scheduler_finish(&e->scheduler);
 	gsb_loader_stop(&e->loader);
 	gsb_pinner_stop(&e->pinner);
+	gsb_puncher_stop(&e->puncher);
 	gsb_watches_finish(&e->watches);
 	free(e);
 	return 0;
@@ -339,10 +348,10 @@ static bool look_for_loss(struct gsb_engine *e)
 	return false;
 }
 
-/* Others work on something: the loader, who pins, the device in its time. */
+/* Others work on something: the loader, who pins and who unmakes pages, the device in its time. */
 static inline bool has_elsewhere(const struct gsb_engine *e)
 {
-	return e->loader.n_jobs | e->pinner.n_jobs | e->laters.n;
+	return e->loader.n_jobs | e->pinner.n_jobs | e->puncher.n_jobs | e->laters.n;
 }
 
 static GSB_NOINLINE bool collect(struct gsb_engine *e)
@@ -350,6 +359,7 @@ static GSB_NOINLINE bool collect(struct gsb_engine *e)
 	bool any = gsb_loader_collect(&e->loader) > 0;
 
 	any |= gsb_pinner_collect(&e->pinner) > 0;
+	any |= gsb_puncher_collect(&e->puncher) > 0;
 	any |= gsb_laters_collect(&e->laters) > 0;
 	return any;
 }

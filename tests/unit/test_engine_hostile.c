@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -15,12 +16,41 @@
 #include <unistd.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include "base/compiler.h"
 #include "shm/channel.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/dispatch.h"
 #include "tests/unit/engine_kit.h"
+
+/* The file that a tenant has, too, and whose lock it holds as by a write from a page that never comes: what else is to be done to it waits. */
+static struct {
+	pthread_mutex_t lock;
+	int fd; /* the engine's */
+	pthread_t engine;
+	bool held, engine_would_wait;
+} file = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The engine's thread would never return. */
+int fallocate(int fd, int mode, off_t offset, off_t length)
+{
+	bool is_engine = pthread_equal(pthread_self(), file.engine);
+
+	file.engine_would_wait |= is_engine;
+	if (fd == file.fd && !is_engine) {
+		pthread_mutex_lock(&file.lock);
+		pthread_mutex_unlock(&file.lock);
+	}
+	return (int)syscall(SYS_fallocate, fd, mode, offset, length);
+}
+
+static void release_file(void)
+{
+	if (file.held)
+		pthread_mutex_unlock(&file.lock);
+	file.held = false;
+}
 
 struct fixture {
 	struct kit_engine k;
@@ -48,6 +78,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
+	release_file();
 	kit_tenant_finish(&f->bad);
 	kit_tenant_finish(&f->good);
 	kit_engine_finish(&f->k);
@@ -795,6 +826,95 @@ static void test_load_that_hangs_keeps_its_tenant_alone(void **state)
 	expect_good_works(f);
 }
 
+/* ---- a file whose lock its tenant holds ---- */
+
+static void lock_file_of(const struct kit_tenant *t)
+{
+	file.fd = t->t->host_fd;
+	file.engine = pthread_self();
+	file.engine_would_wait = false;
+	file.held = !pthread_mutex_lock(&file.lock);
+}
+
+static uint64_t pin(struct kit_tenant *t)
+{
+	struct gsb_rec_mem_alloc a = {.ctx = kit_ctx(0), .size = 4096};
+
+	return kit_post_call(t, GSB_REC_HOST_ALLOC, &a, sizeof(a), NULL, 0);
+}
+
+static uint64_t pinned(struct kit_tenant *t, uint64_t call)
+{
+	kit_settle(t->kit);
+	assert_int_equal(kit_status_of(t, call), CUDA_SUCCESS);
+	return ((const struct gsb_reply_range *)kit_reply(t))->addr;
+}
+
+/* Its pages are to go from here on. */
+static void unpin(struct kit_tenant *t, uint64_t addr)
+{
+	struct gsb_rec_mem_free b = {.ctx = kit_ctx(0), .addr = addr};
+	uint64_t call = kit_post_call(t, GSB_REC_HOST_FREE, &b, sizeof(b), NULL, 0);
+
+	while (!kit_answered(t, call))
+		gsb_engine_turn(t->kit->engine);
+}
+
+/* One that has freed all the pinned memory that it may have, and holds the file's lock. */
+static uint64_t set_up_holder(struct fixture *f, struct kit_tenant *t)
+{
+	struct gsb_tenant_limits small = {.host_mem_bytes = 4096};
+	uint64_t addr;
+
+	kit_tenant_init(t, &f->k, &small);
+	addr = pinned(t, pin(t));
+	memcpy((void *)(uintptr_t)addr, "pinned", 6);
+	lock_file_of(t);
+	unpin(t, addr);
+	return addr;
+}
+
+static void test_tenant_that_holds_its_file_waits_alone(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t good = pinned(&f->good, pin(&f->good)), addr, call;
+	struct kit_tenant holder;
+
+	addr = set_up_holder(f, &holder);
+	call = pin(&holder);
+	memcpy((void *)(uintptr_t)good, "pinned", 6);
+	unpin(&f->good, good);
+	while (f->good.t->punching)
+		gsb_engine_turn(f->k.engine);
+	assert_memory_equal((void *)(uintptr_t)good, "\0\0\0\0\0\0", 6);
+	assert_false(file.engine_would_wait);
+	assert_false(kit_answered(&holder, call)); /* there is no more yet */
+	release_file();
+	assert_int_equal(pinned(&holder, call), addr);
+	assert_memory_equal((void *)(uintptr_t)addr, "\0\0\0\0\0\0", 6);
+	expect_good_works(f);
+	kit_tenant_finish(&holder);
+}
+
+/* The thread that waits has its file, and what it says is about the tenant. */
+static void test_tenant_that_dies_while_its_file_is_held_is_kept_until_then(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_tenant holder;
+
+	set_up_holder(f, &holder);
+	close(holder.pidfd_write);
+	holder.pidfd_write = -1;
+	while (holder.t->state != GSB_TENANT_LEAVING)
+		gsb_engine_listen(f->k.engine, UINT64_MAX);
+	while (gsb_engine_turn(f->k.engine))
+		;
+	assert_false(kit_tenant_is_gone(&holder));
+	release_file();
+	kit_tenant_finish(&holder);
+	expect_good_works(f);
+}
+
 /* Calls that nobody waits for: the engine keeps as many as it said, and answers all in the end. */
 static void test_flood_of_calls_for_the_loader_is_kept_small(void **state)
 {
@@ -830,6 +950,8 @@ int main(void)
 		hostile_test(test_end_of_file_on_the_socket_ends_the_tenant),
 		hostile_test(test_queue_of_loads_of_one_tenant_does_not_stand_before_another),
 		hostile_test(test_load_that_hangs_keeps_its_tenant_alone),
+		hostile_test(test_tenant_that_holds_its_file_waits_alone),
+		hostile_test(test_tenant_that_dies_while_its_file_is_held_is_kept_until_then),
 		hostile_test(test_flood_of_calls_for_the_loader_is_kept_small),
 		hostile_test(test_scribbled_region_changes_nothing_for_others),
 		hostile_test(test_death_drops_the_queue_and_frees_everything),

@@ -4,15 +4,16 @@
 #include "broker/engine/memory/host.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "base/log.h"
 #include "broker/engine/memory/drain.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/memory/pinner.h"
+#include "broker/engine/memory/puncher.h"
 #include "broker/engine/order/fence.h"
 #include "broker/engine/tenant/tenant.h"
 #include "shm/region.h"
@@ -257,6 +258,8 @@ int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
+	if (gsb_memory_host_is_going(t))
+		return -EAGAIN;
 	owned = owned_by(t, body->flags & GSB_HOST_OF_PROCESS ? NULL : ctx);
 	err = gsb_memory_host_take(t, body->size, HOST_PAGE_BYTES, &addr);
 	if (!err && t->dev->ops->host_prepare) {
@@ -274,21 +277,103 @@ int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 /* ---- the end of it ---- */
 
-/* Memory of one owner must not be read by the next: the pages go, new ones read as zero. */
+/*
+ * Memory of one owner must not be read by the next: the pages go, new ones read as zero. A thread sees to that, for it may wait for the tenant
+ * (puncher.h); until then the numbers are taken, and the tenant is not freed.
+ */
+struct punching {
+	struct gsb_punch_job job; /* first */
+	struct gsb_tenant *tenant;
+};
+
+bool gsb_memory_host_is_going(const struct gsb_tenant *t)
+{
+	return t->punching;
+}
+
+static void note_kept(struct gsb_tenant *t, int err)
+{
+	gsb_tenant_log(t, GSB_LOG_WARN, "memory",
+		       "tenant %u: freed pinned memory keeps its pages: %s", t->id, strerror(-err));
+}
+
+static void give_numbers(struct gsb_tenant *t, struct gsb_ranges *freed, int err)
+{
+	if (err)
+		note_kept(t, err);
+	for (size_t i = 0; i < freed->n_items; i++)
+		gsb_ranges_remove(&t->host_taken, freed->items[i].start, &(struct gsb_range){0});
+	gsb_ranges_finish(freed);
+}
+
+static void punch(struct gsb_tenant *t);
+
+static void punched(struct gsb_punch_job *job)
+{
+	struct punching *p = gsb_container_of(job, struct punching, job);
+	struct gsb_tenant *t = p->tenant;
+
+	t->punching = false;
+	give_numbers(t, &job->ranges, job->err);
+	free(p);
+	if (t->host_freed.n_items)
+		punch(t);
+	gsb_tenant_job_end(t);
+}
+
+/* All that was freed until now. */
+static int begin_punching(struct gsb_tenant *t, const struct gsb_ranges *freed)
+{
+	struct punching *p = malloc(sizeof(*p));
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	*p = (struct punching){
+		.job = {.fd = t->host_fd, .base = freed->base, .ranges = *freed, .done = punched},
+		.tenant = t,
+	};
+	err = gsb_puncher_give(t->puncher, &p->job);
+	if (err)
+		free(p);
+	return err;
+}
+
+/* Of who leaves nothing is used again: its pages go with the file. */
+static void punch(struct gsb_tenant *t)
+{
+	struct gsb_ranges freed = t->host_freed;
+	int err;
+
+	if (t->state == GSB_TENANT_LEAVING)
+		return;
+	gsb_ranges_init(&t->host_freed, freed.base, freed.size);
+	err = begin_punching(t, &freed);
+	if (err) {
+		give_numbers(t, &freed, err);
+		return;
+	}
+	t->punching = true;
+	gsb_tenant_job_begin(t);
+}
+
 void gsb_memory_host_give(struct gsb_tenant *t, uint64_t addr)
 {
-	uint64_t base = gsb_host_window_base(t->slot);
-	struct gsb_range was;
+	const struct gsb_range *r = gsb_ranges_find(&t->host_taken, addr);
+	int err;
 
-	if (gsb_ranges_remove(&t->host_taken, addr, &was))
+	if (!r || r->start != addr)
 		return;
-	t->host_used_bytes -= was.size;
-	gsb_trace(FREED, freed, t->id, .addr = addr, .bytes = was.size,
+	t->host_used_bytes -= r->size;
+	gsb_trace(FREED, freed, t->id, .addr = addr, .bytes = r->size,
 		  .memory = GSB_TRACE_MEMORY_PINNED);
-	if (fallocate(t->host_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(addr - base),
-		      (off_t)was.size))
-		gsb_log(GSB_LOG_WARN, "memory",
-			"tenant %u: freed pinned memory keeps its pages: %m", t->id);
+	err = gsb_ranges_add(&t->host_freed, addr, r->size);
+	if (err) {
+		note_kept(t, err);
+		gsb_ranges_remove(&t->host_taken, addr, &(struct gsb_range){0});
+	} else if (!t->punching) {
+		punch(t);
+	}
 }
 
 static void release_host(struct gsb_tenant *t, uint64_t addr)

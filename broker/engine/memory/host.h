@@ -4,6 +4,7 @@
 #ifndef GSB_BROKER_ENGINE_MEMORY_HOST_H
 #define GSB_BROKER_ENGINE_MEMORY_HOST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gsb_ctx;
@@ -21,5 +22,7 @@ int gsb_memory_host_take(struct gsb_tenant *t, uint64_t size, uint64_t align, ui
 void gsb_memory_host_count(struct gsb_tenant *t, uint64_t size);
 void gsb_memory_host_drop(struct gsb_tenant *t, uint64_t addr);
 void gsb_memory_host_give(struct gsb_tenant *t, uint64_t addr);
+/* Pages of what was given back are still going, and with them its numbers: who wants some waits, and so finds the same, however long that takes. */
+bool gsb_memory_host_is_going(const struct gsb_tenant *t);
 
 #endif

@@ -312,6 +312,8 @@ int gsb_virtual_create_of_host(struct gsb_tenant *t, const struct gsb_rec *rec, 
 	};
 	int err = -ENOTSUP;
 
+	if (gsb_memory_host_is_going(t))
+		return -EAGAIN;
 	if (!is_whole(0, size))
 		return gsb_violation(t, "memory of %" PRIu64 " bytes, which are no units", size);
 	if (t->dev->ops->backing_of_host)
