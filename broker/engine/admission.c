@@ -437,7 +437,8 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
 		if (t->ctxs[i])
 			gsb_ctx_destroy(t->ctxs[i]);
-	gsb_virtual_finish(t);
+	if (!gsb_virtual_finish(t))
+		return true;
 	account_gone(e, t);
 	gsb_scheduler_part(&e->scheduler, &t->claim);
 	gsb_precede_forget(t);

@@ -373,6 +373,7 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	gsb_complete_overdue(&e->scheduler);
 	any |= e->scheduler.stuck != NULL;
 	any |= reap_tenants(e);
+	any |= e->laters.goes_on;
 	if (gsb_trace_is_on()) {
 		gsb_issue_tell_rest(&e->scheduler);
 		gsb_tell_lines();
