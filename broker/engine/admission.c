@@ -440,8 +440,9 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 		if (t->ctxs[i])
 			gsb_ctx_destroy(t->ctxs[i]);
 	if (t->unloaded && gsb_code_sweep(t))
-		return true; /* the next turn goes on */
-	gsb_virtual_finish(t);
+		return true;
+	if (!gsb_virtual_finish(t))
+		return true;
 	account_gone(e, t);
 	gsb_scheduler_part(&e->scheduler, &t->claim);
 	gsb_precede_forget(t);

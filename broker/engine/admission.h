@@ -40,7 +40,7 @@ void gsb_tenant_trace(struct gsb_tenant *t);
 /* What a reload of the configuration changes of a tenant that is there. */
 void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *limits);
 
-/* Free it if nothing of it is in flight; true when it is gone, or the next turn goes on with it. */
+/* Free it if nothing of it is in flight; true when it is gone, or some of it: the next turn goes on. */
 bool gsb_tenant_reap(struct gsb_tenant *t);
 
 #endif

@@ -385,6 +385,7 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	any |= e->scheduler.stuck != NULL;
 	any |= sweep_tenants(e);
 	any |= reap_tenants(e);
+	any |= e->laters.goes_on;
 	if (gsb_trace_is_on()) {
 		gsb_issue_tell_rest(&e->scheduler);
 		gsb_tell_lines();

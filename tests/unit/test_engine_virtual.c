@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mapping.h"
 #include "broker/engine/memory/addresses.h"
@@ -684,6 +685,86 @@ static void test_host_memory_without_access_is_not_named(void **state)
 	expect_cut(f, "pinned range");
 }
 
+/* ---- many at once ---- */
+
+#define A_TURN 64 /* N_CHANGES_A_TURN of virtual.c */
+#define MANY   (2 * A_TURN)
+
+static int (*device_access)(struct gsb_backing *b, uint64_t owner, uint64_t addr,
+			    CUmemAccess_flags access);
+static unsigned n_accesses;
+
+static int count_access(struct gsb_backing *b, uint64_t owner, uint64_t addr,
+			CUmemAccess_flags access)
+{
+	n_accesses++;
+	return device_access(b, owner, addr, access);
+}
+
+/* One unit, mapped many times over. */
+static uint64_t map_many(struct fixture *f)
+{
+	uint64_t at = reserve(&f->a, MANY), id = 0;
+
+	device_access = f->k.dev->ops.backing_access;
+	f->k.dev->ops.backing_access = count_access;
+	assert_int_equal(create(&f->a, 1, &id), 0);
+	for (unsigned i = 0; i < MANY; i++)
+		assert_int_equal(map(&f->a, id, at + i * UNIT), 0);
+	n_accesses = 0;
+	return at;
+}
+
+static unsigned n_changed(const struct fixture *f)
+{
+	return n_accesses + MANY - f->k.dev->n_mappings;
+}
+
+/* The engine has more to do, and does not sleep; others have their turn. */
+static bool is_answered_behind_a_part(struct fixture *f, uint64_t call)
+{
+	unsigned before = n_changed(f);
+
+	assert_true(gsb_engine_turn(f->k.engine));
+	assert_in_range(n_changed(f) - before, 0, A_TURN);
+	return kit_answered(&f->a, call);
+}
+
+static void test_record_about_many_mappings_goes_in_parts(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_backing_range b = {.size = MANY * UNIT, .access = GSB_MAPPING_BOTH};
+	uint64_t call;
+
+	b.addr = map_many(f);
+	call = kit_post_call(&f->a, GSB_REC_BACKING_ACCESS, &b, sizeof(b), NULL, 0);
+	while (!is_answered_behind_a_part(f, call))
+		;
+	assert_int_equal(n_accesses, MANY);
+	b.access = GSB_MAPPING_NONE;
+	call = kit_post_call(&f->a, GSB_REC_BACKING_UNMAP, &b, sizeof(b), NULL, 0);
+	while (!is_answered_behind_a_part(f, call))
+		;
+	assert_int_equal(f->k.dev->n_mappings, 0);
+}
+
+static void test_end_of_one_with_many_mappings_goes_in_parts(void **state)
+{
+	struct fixture *f = *state;
+
+	map_many(f);
+	close(f->a.pidfd_write);
+	f->a.pidfd_write = -1;
+	gsb_engine_listen(f->k.engine, UINT64_MAX);
+	while (!kit_tenant_is_gone(&f->a)) {
+		unsigned before = n_changed(f);
+
+		gsb_engine_turn(f->k.engine);
+		assert_in_range(n_changed(f) - before, 0, A_TURN);
+	}
+	assert_int_equal(f->k.dev->n_mappings, 0);
+}
+
 /* What a pinner was told to make ready. */
 static struct {
 	_Atomic unsigned n;
@@ -790,6 +871,8 @@ int main(void)
 		CASE(test_host_memory_is_not_exported),
 		CASE(test_host_memory_is_named_where_it_is_mapped_and_nowhere_else),
 		CASE(test_host_memory_without_access_is_not_named),
+		CASE(test_record_about_many_mappings_goes_in_parts),
+		CASE(test_end_of_one_with_many_mappings_goes_in_parts),
 		PINNER(test_host_memory_is_made_ready_before_the_device_has_it),
 		PINNER(test_tenant_that_dies_while_its_memory_is_made_ready_leaves_nothing),
 	};

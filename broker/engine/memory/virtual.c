@@ -25,6 +25,9 @@
 #define N_MAPPINGS_MAX	   16384
 #define N_RESERVATIONS_MAX 4096
 
+/* Of them in one turn, where one record, or the end of the tenant, is about many: some 9 us each on the emulated device (emu), so that others wait half a millisecond. */
+#define N_CHANGES_A_TURN 64
+
 struct backing {
 	uint64_t id, size;
 	uint64_t host_addr; /* of the host: where in the window; else 0 */
@@ -39,6 +42,7 @@ struct gsb_virtual {
 	struct backing *backings;
 	unsigned n_of_host; /* of them */
 	uint64_t last_id;
+	unsigned round, n_changes; /* of mappings, in that turn */
 };
 
 /* The tenant's, made when it first needs it. NULL: no memory. */
@@ -522,11 +526,33 @@ static void begin_change(struct gsb_tenant *t, const struct gsb_rec *rec,
 	gsb_drain_begin(&c->drain, room);
 }
 
+/* Whether one more is to be changed in this turn. */
+static bool may_change(struct gsb_later *l)
+{
+	struct gsb_virtual *v = l->tenant->virtual;
+	unsigned round = l->tenant->laters->round;
+
+	if (v->round != round)
+		v->n_changes = 0;
+	v->round = round;
+	l->goes_on = v->n_changes >= N_CHANGES_A_TURN;
+	v->n_changes += !l->goes_on;
+	return !l->goes_on;
+}
+
+/* It is in the map still. */
 static void unmap_one(struct gsb_tenant *t, const struct gsb_mapping *m)
+{
+	const struct backing *b = m->of;
+
+	t->dev->ops->backing_unmap(b->holder.share->memory, gsb_tenant_owner(t), m->addr);
+}
+
+/* From here on its memory may go. */
+static void let_go_of_one(const struct gsb_mapping *m)
 {
 	struct backing *b = m->of;
 
-	t->dev->ops->backing_unmap(b->holder.share->memory, gsb_tenant_owner(t), m->addr);
 	b->n_mappings--;
 }
 
@@ -538,18 +564,60 @@ static int access_one(struct gsb_tenant *t, const struct gsb_mapping *m, CUmemAc
 					   access);
 }
 
-static void unmap_now(struct gsb_drain *d)
+/* Mappings that are busy, and so they are there. */
+struct unmap_ask {
+	struct gsb_later later; /* first */
+	struct gsb_rec_backing_range range;
+	size_t n; /* of them that the device has no more */
+};
+
+static bool find_going(const struct unmap_ask *a, struct gsb_mapping_run *run)
 {
-	struct change *c = gsb_container_of(d, struct change, drain);
-	struct gsb_tenant *t = d->tenant;
+	return !gsb_mappings_run(&a->later.tenant->virtual->mapped, a->range.addr, a->range.size,
+				 run);
+}
+
+/* Some of them: there may be thousands. */
+static int unmap(struct gsb_later *l)
+{
+	struct unmap_ask *a = gsb_container_of(l, struct unmap_ask, later);
 	struct gsb_mapping_run run;
 
-	if (!gsb_mappings_run(&t->virtual->mapped, c->range.addr, c->range.size, &run)) {
-		for (size_t i = 0; i < run.n; i++)
-			unmap_one(t, &run.first[i]);
-		gsb_mappings_remove(&t->virtual->mapped, &run);
+	if (!find_going(a, &run))
+		return -EINVAL;
+	for (; a->n < run.n; a->n++) {
+		if (!may_change(l))
+			return -EINPROGRESS;
+		unmap_one(l->tenant, &run.first[a->n]);
 	}
-	gsb_tenant_reply(t, &c->call, CUDA_SUCCESS, 0);
+	return 0;
+}
+
+/* Where there is no memory to wait with, all of them at once. */
+static void unmapped(struct gsb_later *l, int err)
+{
+	struct unmap_ask *a = gsb_container_of(l, struct unmap_ask, later);
+	struct gsb_mapping_run run;
+
+	if (find_going(a, &run)) {
+		for (; a->n < run.n; a->n++)
+			unmap_one(l->tenant, &run.first[a->n]);
+		for (size_t i = 0; i < run.n; i++)
+			let_go_of_one(&run.first[i]);
+		gsb_mappings_remove(&l->tenant->virtual->mapped, &run);
+	}
+	gsb_tenant_reply(l->tenant, &l->call, CUDA_SUCCESS, 0);
+}
+
+static void unmap_now(struct gsb_drain *d)
+{
+	const struct change *c = gsb_container_of(d, struct change, drain);
+	struct unmap_ask a = {
+		.later = {.tenant = d->tenant, .call = c->call, .ask = unmap, .done = unmapped},
+		.range = c->range,
+	};
+
+	gsb_later_run(&a.later, sizeof(a));
 }
 
 int gsb_virtual_unmap(struct gsb_tenant *t, const struct gsb_rec *rec,
@@ -592,6 +660,8 @@ static int set_access(struct gsb_later *l)
 	if (!find_busy(a, &run))
 		return -EINVAL;
 	while (!a->err && a->n < run.n) {
+		if (!may_change(l))
+			return -EINPROGRESS;
 		err = access_one(l->tenant, &run.first[a->n], (CUmemAccess_flags)a->range.access);
 		if (err == -EINPROGRESS)
 			return err;
@@ -601,7 +671,8 @@ static int set_access(struct gsb_later *l)
 	for (; a->err && a->n > 0; a->n--) {
 		const struct gsb_mapping *m = &run.first[a->n - 1];
 
-		if (access_one(l->tenant, m, (CUmemAccess_flags)m->had) == -EINPROGRESS)
+		if (!may_change(l) ||
+		    access_one(l->tenant, m, (CUmemAccess_flags)m->had) == -EINPROGRESS)
 			return -EINPROGRESS;
 	}
 	return a->err;
@@ -741,16 +812,31 @@ void gsb_virtual_cancel(struct gsb_tenant *t)
 	gsb_grant_cancel(t->grant, t);
 }
 
-void gsb_virtual_finish(struct gsb_tenant *t)
+/* Some of its mappings, then of its memory. */
+static void finish_some(struct gsb_tenant *t)
+{
+	struct gsb_virtual *v = t->virtual;
+	unsigned n = 0;
+
+	for (; v->mapped.n && n < N_CHANGES_A_TURN; n++) {
+		const struct gsb_mapping *m = &v->mapped.items[--v->mapped.n];
+
+		unmap_one(t, m);
+		let_go_of_one(m);
+	}
+	for (; v->backings && n < N_CHANGES_A_TURN; n++)
+		destroy_backing(t, v->backings);
+}
+
+bool gsb_virtual_finish(struct gsb_tenant *t)
 {
 	struct gsb_virtual *v = t->virtual;
 
 	if (!v)
-		return;
-	for (size_t i = 0; i < v->mapped.n; i++)
-		unmap_one(t, &v->mapped.items[i]);
-	while (v->backings)
-		destroy_backing(t, v->backings);
+		return true;
+	finish_some(t);
+	if (v->mapped.n || v->backings)
+		return false;
 	while (v->reserved.n_items)
 		gsb_addresses_give(t->addresses, t->slot, &v->reserved,
 				   v->reserved.items[v->reserved.n_items - 1].start);
@@ -758,4 +844,5 @@ void gsb_virtual_finish(struct gsb_tenant *t)
 	gsb_ranges_finish(&v->reserved);
 	free(v);
 	t->virtual = NULL;
+	return true;
 }

@@ -45,7 +45,7 @@ bool gsb_virtual_any_of_host(const struct gsb_tenant *t);
 
 /* It leaves: its calls that wait for memory are answered now. */
 void gsb_virtual_cancel(struct gsb_tenant *t);
-/* Nothing of it is in flight: all that it has goes. */
-void gsb_virtual_finish(struct gsb_tenant *t);
+/* Nothing of it is in flight: all that it has goes, some in each turn; true when nothing is left. */
+bool gsb_virtual_finish(struct gsb_tenant *t);
 
 #endif

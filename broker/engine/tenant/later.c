@@ -21,6 +21,7 @@ static void append(struct gsb_laters *all, struct gsb_later *l)
 	*all->end = l;
 	all->end = &l->next;
 	all->n++;
+	all->goes_on |= l->goes_on;
 }
 
 static void wait_for(struct gsb_later *l)
@@ -77,10 +78,12 @@ unsigned gsb_laters_collect(struct gsb_laters *all)
 	struct gsb_later *l = all->first, *next;
 	unsigned n = 0;
 
-	gsb_laters_init(all);
+	*all = (struct gsb_laters){.end = &all->first, .round = all->round + 1};
 	for (; l; l = next) {
-		int err = l->ask(l);
+		int err;
 
+		l->goes_on = false;
+		err = l->ask(l);
 		next = l->next;
 		if (err == -EINPROGRESS) {
 			append(all, l);

@@ -24,6 +24,7 @@ struct gsb_later {
 	struct gsb_fence *fence;
 	struct gsb_rec call; /* whom to answer */
 	bool is_late;	     /* it did not come at once */
+	bool goes_on;	     /* ask() has done its part of this turn, and does more in the next */
 	/* Ask the device. -EINPROGRESS: it will be asked again. Else done() is next. */
 	int (*ask)(struct gsb_later *l);
 	void (*done)(struct gsb_later *l, int err);
@@ -32,6 +33,8 @@ struct gsb_later {
 struct gsb_laters {
 	struct gsb_later *first, **end; /* oldest first */
 	unsigned n;
+	unsigned round; /* which turn it is, for who does a part in each */
+	bool goes_on;	/* one of them does: nobody sleeps */
 };
 
 void gsb_laters_init(struct gsb_laters *l);
