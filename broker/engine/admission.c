@@ -439,8 +439,8 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
 		if (t->ctxs[i])
 			gsb_ctx_destroy(t->ctxs[i]);
-	if (t->unloaded && gsb_code_sweep(t))
-		return true;
+	if (t->n_jobs)
+		return true; /* functions of theirs are freed in turns */
 	if (!gsb_virtual_finish(t))
 		return true;
 	account_gone(e, t);

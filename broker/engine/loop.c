@@ -15,7 +15,6 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "broker/engine/admission.h"
-#include "broker/engine/code/code.h"
 #include "broker/engine/dismissal.h"
 #include "broker/engine/dispatch.h"
 #include "broker/engine/engine.h"
@@ -292,15 +291,6 @@ static bool reap_tenants(struct gsb_engine *e)
 	return any;
 }
 
-static bool sweep_tenants(struct gsb_engine *e)
-{
-	bool any = false;
-
-	gsb_for_each_tenant (e, t)
-		any |= t->unloaded && gsb_code_sweep(t);
-	return any;
-}
-
 /* The device has ended, for everybody: this process is of no use any more. */
 static GSB_COLD void end_all(struct gsb_engine *e, CUresult result, const char *after)
 {
@@ -348,7 +338,7 @@ static bool look_for_loss(struct gsb_engine *e)
 	return false;
 }
 
-/* Others work on something: the loader, who pins and who unmakes pages, the device in its time. */
+/* Others work on something, the loader, who pins and who unmakes pages, the device in its time; or what is too much for a turn. */
 static inline bool has_elsewhere(const struct gsb_engine *e)
 {
 	return e->loader.n_jobs | e->pinner.n_jobs | e->puncher.n_jobs | e->laters.n;
@@ -361,6 +351,7 @@ static GSB_NOINLINE bool collect(struct gsb_engine *e)
 	any |= gsb_pinner_collect(&e->pinner) > 0;
 	any |= gsb_puncher_collect(&e->puncher) > 0;
 	any |= gsb_laters_collect(&e->laters) > 0;
+	any |= e->laters.goes_on;
 	return any;
 }
 
@@ -383,9 +374,7 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	/* Here: where virtual time goes on, what passed since the last turn counts. Who is stuck, the next turn tells. */
 	gsb_complete_overdue(&e->scheduler);
 	any |= e->scheduler.stuck != NULL;
-	any |= sweep_tenants(e);
 	any |= reap_tenants(e);
-	any |= e->laters.goes_on;
 	if (gsb_trace_is_on()) {
 		gsb_issue_tell_rest(&e->scheduler);
 		gsb_tell_lines();

@@ -39,11 +39,12 @@ struct gsb_tenant;
 struct gsb_code_module {
 	uint64_t handle; /* 0: neither it nor a function of it can be named any more */
 	struct gsb_ctx *ctx;
+	const bool *is_gone;		   /* its context has ended, or it was unloaded */
 	struct gsb_module *module;	   /* NULL: still loading */
 	struct gsb_variants *variants;	   /* NULL: it was loaded as it is, */
 	enum gsb_trace_refusal as_it_is;   /* because of that */
 	struct gsb_kernel_fn *functions;   /* got from it; each is charged by itself */
-	struct gsb_code_module *next;	   /* of those that gsb_code_sweep() frees */
+	struct gsb_code_module *next;	   /* of those that are freed in turns */
 	uint64_t device_bytes, host_bytes; /* what it is charged for */
 	uint64_t managed_bytes; /* of its managed variables, which lie in pinned memory */
 	uint64_t managed;	/* there; 0: nowhere yet, and nothing of it can be named */
@@ -117,14 +118,6 @@ int gsb_code_charge(struct gsb_tenant *t, struct gsb_code_module *m);
 
 /* Host memory that its code may yet take. */
 uint64_t gsb_code_room(const struct gsb_tenant *t);
-
-/*
- * gsb_code_sweep() - free what modules that were unloaded have left, as much as a turn may
- *
- * A tenant may have a million functions, and to free them takes half a second, in which nobody else would be served. Return:
- * whether there is more.
- */
-bool gsb_code_sweep(struct gsb_tenant *t);
 
 /* Functions of a module that was unloaded, at most *@left, which becomes less by as many. */
 void gsb_code_free_functions(struct gsb_tenant *t, struct gsb_code_module *m, unsigned *left);

@@ -21,9 +21,7 @@ struct gsb_kernel_fn *gsb_code_find_function(struct gsb_tenant *t, uint64_t hand
 {
 	struct gsb_kernel_fn *fn = gsb_table_find(&t->functions, handle);
 
-	if (!fn || !fn->function || !fn->module->handle)
-		return NULL;
-	return fn->module->ctx->order.closed ? NULL : fn;
+	return fn && fn->function && !*fn->module->is_gone ? fn : NULL;
 }
 
 /* Of a module that was unloaded, another may have its place, and its handle, already. */

@@ -20,6 +20,7 @@
 #include "broker/engine/code/variants_make.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/order/fence.h"
+#include "broker/engine/tenant/later.h"
 #include "broker/engine/tenant/tenant.h"
 
 static struct gsb_code_module *find_loaded(struct gsb_tenant *t, uint64_t handle)
@@ -36,6 +37,15 @@ struct gsb_code_module *gsb_code_find_module(struct gsb_tenant *t, uint64_t hand
 	return m && (!m->managed_bytes || m->managed) ? m : NULL;
 }
 
+/* Neither it nor a function of it is found any more. */
+static void forget_name(struct gsb_code_module *m)
+{
+	static const bool yes = true;
+
+	m->handle = 0;
+	m->is_gone = &yes;
+}
+
 static int create_module(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t handle,
 			 struct gsb_code_module **out)
 {
@@ -46,6 +56,7 @@ static int create_module(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t han
 		return -ENOMEM;
 	m->handle = handle;
 	m->ctx = ctx;
+	m->is_gone = &ctx->order.closed;
 	err = gsb_table_put(&t->modules, handle, GSB_N_MODULES_MAX, m);
 	if (err)
 		free(m);
@@ -128,6 +139,46 @@ static void forget_globals(struct gsb_code_module *m)
 	m->n_globals = 0;
 }
 
+#define FREED_A_TURN 256 /* functions and modules: some 100 us */
+
+/* A tenant may have a million functions, and to free them takes half a second, in which nobody else would be served. */
+static void free_some(struct gsb_tenant *t, unsigned left)
+{
+	struct gsb_code_module *m;
+
+	while (left && (m = t->unloaded)) {
+		gsb_code_free_functions(t, m, &left);
+		if (m->functions || !left)
+			break;
+		LL_DELETE(t->unloaded, m);
+		free(m);
+		left--;
+	}
+}
+
+static int free_part(struct gsb_later *l)
+{
+	free_some(l->tenant, FREED_A_TURN);
+	l->goes_on = l->tenant->unloaded;
+	return l->goes_on ? -EINPROGRESS : 0;
+}
+
+/* Where there is no memory to wait with, all at once. */
+static void free_rest(struct gsb_later *l, int err)
+{
+	free_some(l->tenant, UINT_MAX);
+}
+
+static void free_in_turns(struct gsb_tenant *t, struct gsb_code_module *m)
+{
+	struct gsb_later l = {.tenant = t, .ask = free_part, .done = free_rest};
+	bool is_first = !t->unloaded;
+
+	LL_PREPEND(t->unloaded, m);
+	if (is_first)
+		gsb_later_run(&l, sizeof(l));
+}
+
 /* All work of the module is done: unload it. Its functions are gone with its name, and are freed in their time. */
 static void destroy_module(struct gsb_tenant *t, struct gsb_code_module *m)
 {
@@ -144,25 +195,8 @@ static void destroy_module(struct gsb_tenant *t, struct gsb_code_module *m)
 	t->code_used_bytes -= m->host_bytes;
 	if (m->handle)
 		gsb_table_remove(&t->modules, m->handle);
-	m->handle = 0;
-	LL_PREPEND(t->unloaded, m);
-}
-
-#define SWEPT_A_TURN 256 /* functions and modules: some 100 us */
-
-bool gsb_code_sweep(struct gsb_tenant *t)
-{
-	struct gsb_code_module *m;
-
-	for (unsigned left = SWEPT_A_TURN; left && (m = t->unloaded);) {
-		gsb_code_free_functions(t, m, &left);
-		if (m->functions || !left)
-			break;
-		LL_DELETE(t->unloaded, m);
-		free(m);
-		left--;
-	}
-	return t->unloaded != NULL;
+	forget_name(m);
+	free_in_turns(t, m);
 }
 
 /* ---- what a load costs ---- */
@@ -256,7 +290,7 @@ static void refuse(struct gsb_job *j, int err)
 	m->refused = err == -ECANCELED ? CUDA_ERROR_CONTEXT_IS_DESTROYED : gsb_cuda_result(err);
 	m->reply_bytes = write_reply(j, 0);
 	gsb_table_remove(&t->modules, m->handle);
-	m->handle = 0;
+	forget_name(m);
 	gsb_fence_close(&m->ctx->order, j->fresh,
 			&(struct gsb_fence_job){refused, (uint64_t)(uintptr_t)m, j->call});
 	gsb_job_destroy(j);
@@ -451,7 +485,7 @@ int gsb_code_module_unload(struct gsb_tenant *t, const struct gsb_rec *rec, uint
 	/* From here on neither the module nor a function of it can be named. */
 	forget_globals(m);
 	gsb_table_remove(&t->modules, handle);
-	m->handle = 0;
+	forget_name(m);
 	gsb_fence_close(&m->ctx->order, fresh,
 			&(struct gsb_fence_job){unload_done, (uint64_t)(uintptr_t)m, *rec});
 	return 0;
