@@ -35,10 +35,9 @@ static struct {
 /* The engine's thread would never return. */
 int fallocate(int fd, int mode, off_t offset, off_t length)
 {
-	bool is_engine = pthread_equal(pthread_self(), file.engine);
-
-	file.engine_would_wait |= is_engine;
-	if (fd == file.fd && !is_engine) {
+	if (pthread_equal(pthread_self(), file.engine)) {
+		file.engine_would_wait = true; /* its alone */
+	} else if (fd == file.fd) {
 		pthread_mutex_lock(&file.lock);
 		pthread_mutex_unlock(&file.lock);
 	}
