@@ -564,18 +564,18 @@ static int access_one(struct gsb_tenant *t, const struct gsb_mapping *m, CUmemAc
 					   access);
 }
 
-/* Mappings that are busy, and so they are there. */
+/* Of a change in progress: they are busy, and so they are there. */
+static bool find_busy(const struct gsb_later *l, const struct gsb_rec_backing_range *r,
+		      struct gsb_mapping_run *run)
+{
+	return !gsb_mappings_run(&l->tenant->virtual->mapped, r->addr, r->size, run);
+}
+
 struct unmap_ask {
 	struct gsb_later later; /* first */
 	struct gsb_rec_backing_range range;
 	size_t n; /* of them that the device has no more */
 };
-
-static bool find_going(const struct unmap_ask *a, struct gsb_mapping_run *run)
-{
-	return !gsb_mappings_run(&a->later.tenant->virtual->mapped, a->range.addr, a->range.size,
-				 run);
-}
 
 /* Some of them: there may be thousands. */
 static int unmap(struct gsb_later *l)
@@ -583,7 +583,7 @@ static int unmap(struct gsb_later *l)
 	struct unmap_ask *a = gsb_container_of(l, struct unmap_ask, later);
 	struct gsb_mapping_run run;
 
-	if (!find_going(a, &run))
+	if (!find_busy(l, &a->range, &run))
 		return -EINVAL;
 	for (; a->n < run.n; a->n++) {
 		if (!may_change(l))
@@ -599,7 +599,7 @@ static void unmapped(struct gsb_later *l, int err)
 	struct unmap_ask *a = gsb_container_of(l, struct unmap_ask, later);
 	struct gsb_mapping_run run;
 
-	if (find_going(a, &run)) {
+	if (find_busy(l, &a->range, &run)) {
 		for (; a->n < run.n; a->n++)
 			unmap_one(l->tenant, &run.first[a->n]);
 		for (size_t i = 0; i < run.n; i++)
@@ -643,13 +643,6 @@ struct access_ask {
 	int err;
 };
 
-/* What it is about is busy, and so it is there. */
-static bool find_busy(const struct access_ask *a, struct gsb_mapping_run *run)
-{
-	return !gsb_mappings_run(&a->later.tenant->virtual->mapped, a->range.addr, a->range.size,
-				 run);
-}
-
 /* All of it, or none: where the device refuses one, those before it are given back what they had. */
 static int set_access(struct gsb_later *l)
 {
@@ -657,7 +650,7 @@ static int set_access(struct gsb_later *l)
 	struct gsb_mapping_run run;
 	int err;
 
-	if (!find_busy(a, &run))
+	if (!find_busy(l, &a->range, &run))
 		return -EINVAL;
 	while (!a->err && a->n < run.n) {
 		if (!may_change(l))
@@ -683,7 +676,7 @@ static void answer_access(struct gsb_later *l, int err)
 	const struct access_ask *a = gsb_container_of(l, struct access_ask, later);
 	struct gsb_mapping_run run;
 
-	if (find_busy(a, &run))
+	if (find_busy(l, &a->range, &run))
 		gsb_mappings_end_change(&run, a->range.access, err != 0);
 	if (err)
 		gsb_tenant_fail_call(l->tenant, &l->call, err);
