@@ -188,10 +188,11 @@ cudaError_t rt_cudaGetDriverEntryPoint(const struct gsb_rt_driver *cu, const cha
 
 /* ---- peers ---- */
 
-/* A device that cannot be accessed is as wrong as one that is not there. */
 cudaError_t rt_cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 {
-	return flags ? cudaErrorInvalidValue : cudaErrorInvalidDevice;
+	cudaError_t error = flags ? cudaErrorInvalidValue : gsb_rt_check_device(peer);
+
+	return error ? error : cudaErrorPeerAccessUnsupported;
 }
 
 cudaError_t rt_cudaDeviceDisablePeerAccess(int peer)

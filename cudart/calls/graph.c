@@ -218,8 +218,6 @@ cudaError_t rt_cudaGraphAddNode(const struct gsb_rt_node *n, const CUgraphEdgeDa
 	if (!error)
 		error = gsb_rt_error(gsb_rt_drivers->cuGraphAddNode(n->node, n->graph, n->deps,
 								    data, n->n_deps, &p));
-	if (!error && p.type == CU_GRAPH_NODE_TYPE_GRAPH)
-		params->graph.graph = p.graph.graph; /* the node's own */
 	if (!error && p.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
 		params->alloc.dptr = p.alloc.dptr;
 	if (!error && p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)

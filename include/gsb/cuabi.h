@@ -934,9 +934,14 @@ typedef struct CUDA_MEMCPY_NODE_PARAMS_st {
 	CUDA_MEMCPY3D copyParams;
 } CUDA_MEMCPY_NODE_PARAMS;
 
+typedef enum CUgraphChildGraphNodeOwnership_enum {
+	CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE = 0,
+	CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE = 1,
+} CUgraphChildGraphNodeOwnership;
+
 typedef struct CUDA_CHILD_GRAPH_NODE_PARAMS_st {
 	CUgraph graph;
-	int ownership; /* 0: a clone */
+	CUgraphChildGraphNodeOwnership ownership;
 } CUDA_CHILD_GRAPH_NODE_PARAMS;
 
 typedef struct CUDA_EVENT_RECORD_NODE_PARAMS_st {

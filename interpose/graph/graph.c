@@ -531,6 +531,21 @@ struct gsb_graph_node *gsb_graph_find(const struct gsb_graph *clone, uint64_t id
 	return NULL;
 }
 
+bool gsb_graph_is_in(const struct gsb_graph *g, const struct gsb_graph *whole)
+{
+	if (g == whole)
+		return true;
+	for (uint32_t i = 0; i < whole->n_nodes; i++) {
+		struct gsb_graph *const *inner;
+		uint32_t n = gsb_graph_inner(&whole->nodes[i]->work, &inner);
+
+		for (uint32_t j = 0; j < n; j++)
+			if (gsb_graph_is_in(g, inner[j]))
+				return true;
+	}
+	return false;
+}
+
 /* ---- objects ---- */
 
 static struct gsb_graph_object *find_object(const struct gsb_graph *g, uint64_t object)

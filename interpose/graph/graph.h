@@ -153,6 +153,9 @@ static inline uint32_t gsb_graph_inner(const struct gsb_graph_work *work,
 /* The copy of a node in a clone, in its nested graphs too; NULL: there is none. */
 struct gsb_graph_node *gsb_graph_find(const struct gsb_graph *clone, uint64_t id);
 
+/* Whether a graph is this one, or one that a node in it owns. */
+bool gsb_graph_is_in(const struct gsb_graph *g, const struct gsb_graph *whole);
+
 /* Its words become those of another graph. @was holds those of before from then on. -ENOMEM: it keeps its own. */
 int gsb_graph_take_words(struct gsb_graph *g, const struct gsb_graph *from, struct gsb_graph *was);
 int gsb_graph_add_word(struct gsb_graph *g, const struct gsb_graph_word *w); /* -ENOMEM */

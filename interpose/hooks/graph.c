@@ -226,7 +226,7 @@ CUresult hook_cuGraphClone(CUgraph *out, CUgraph graph)
 }
 
 /* What a node or a capture owns is not the program's to destroy. */
-static bool is_owned(const struct gsb_graph *g)
+bool gsb_graph_is_owned(const struct gsb_graph *g)
 {
 	return g->is_inner || g->is_capturing;
 }
@@ -237,7 +237,7 @@ CUresult hook_cuGraphDestroy(CUgraph graph)
 
 	gsb_cu_graphs_lock();
 	g = gsb_cu_graph_get(graph);
-	if (!g || is_owned(g))
+	if (!g || gsb_graph_is_owned(g))
 		return gsb_graph_leave(CUDA_ERROR_INVALID_VALUE);
 	gsb_graph_destroy(g);
 	return gsb_graph_leave(CUDA_SUCCESS);

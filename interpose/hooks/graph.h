@@ -56,6 +56,7 @@ static inline CUresult gsb_graph_leave(CUresult result)
 CUresult gsb_graph_check_free(const struct gsb_graph *g);
 /* Whether it may be copied: CUDA_ERROR_NOT_SUPPORTED if it has conditions, too. */
 CUresult gsb_graph_check_copy(const struct gsb_graph *g);
+bool gsb_graph_is_owned(const struct gsb_graph *g);
 
 /* hooks/graph_condition.c: a conditional node, with the lock; its launch, which waits for what stands before it; and the words of a
  * graph that begins, with those of all that is in it. */

@@ -147,8 +147,9 @@ static CUresult any_work(const CUgraphNodeParams *p, struct gsb_graph_work *out)
 		return fill_work(&fill, p->memset.ctx, out);
 	case CU_GRAPH_NODE_TYPE_HOST: return host_work(&p->host, out);
 	case CU_GRAPH_NODE_TYPE_GRAPH:
-		return p->graph.ownership ? CUDA_ERROR_NOT_SUPPORTED
-					  : child_work(p->graph.graph, out);
+		return p->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
+			       ? CUDA_ERROR_NOT_SUPPORTED /* into a node that has one already */
+			       : child_work(p->graph.graph, out);
 	case CU_GRAPH_NODE_TYPE_EMPTY:
 		*out = (struct gsb_graph_work){.type = CU_GRAPH_NODE_TYPE_EMPTY};
 		return CUDA_SUCCESS;
@@ -174,7 +175,14 @@ static CUresult add_to(struct gsb_graph *g, const struct gsb_node_place *place,
 		return result;
 	result = gsb_cu_graph_result(gsb_graph_add(g, work, deps, place->n, &node));
 	free(deps);
-	return result ? result : gsb_cu_node_handle(node, place->node);
+	if (result)
+		return result;
+	result = gsb_cu_node_handle(node, place->node);
+	if (result) {
+		node->work.type = CU_GRAPH_NODE_TYPE_EMPTY; /* what it did is the caller's again */
+		gsb_graph_remove(node);
+	}
+	return result;
 }
 
 CUresult gsb_graph_add_node(const struct gsb_node_place *place, CUresult result,
@@ -264,6 +272,22 @@ CUresult hook_cuGraphAddEventNode(const struct gsb_node_place *place, CUgraphNod
 	return gsb_graph_add_node(place, event_work(type, event, &work), &work);
 }
 
+/* The very graph becomes the node's, and its handle stays: as if it had been made there. */
+static CUresult move_child(const struct gsb_node_place *place, CUgraph child)
+{
+	struct gsb_graph *g = gsb_cu_graph_get(place->graph), *moved = gsb_cu_graph_get(child);
+	struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .child = moved};
+	CUresult result = gsb_graph_check_copy(moved);
+
+	if (!result && (!g || !place->node || gsb_graph_is_owned(moved) || gsb_graph_is_in(g, moved)))
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (!result)
+		result = add_to(g, place, &work);
+	if (!result)
+		moved->is_inner = true;
+	return result;
+}
+
 /* Data of edges lets a node begin earlier, which it need not. */
 CUresult hook_cuGraphAddNode(const struct gsb_node_place *place, const CUgraphEdgeData *data,
 			     CUgraphNodeParams *params)
@@ -276,9 +300,10 @@ CUresult hook_cuGraphAddNode(const struct gsb_node_place *place, const CUgraphEd
 	if (params && params->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
 		return hook_cuGraphAddMemFreeNode(place, params->free.dptr);
 	gsb_cu_graphs_lock();
+	if (params && params->type == CU_GRAPH_NODE_TYPE_GRAPH &&
+	    params->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
+		return gsb_graph_leave(move_child(place, params->graph.graph));
 	result = gsb_graph_add_node(place, any_work(params, &work), &work);
-	if (!result && params->type == CU_GRAPH_NODE_TYPE_GRAPH)
-		result = hook_cuGraphChildGraphNodeGetGraph(*place->node, &params->graph.graph);
 	if (!result && params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
 		params->conditional.phGraph_out = work.condition.names;
 	return result;

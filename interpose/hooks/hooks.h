@@ -89,7 +89,7 @@ CUresult hook_cuDeviceGetAttribute(int *value, CUdevice_attribute a, CUdevice de
 CUresult hook_cuDeviceGetProperties(CUdevprop *prop, CUdevice dev);
 CUresult hook_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev);
 CUresult hook_cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer);
-CUresult hook_cuDeviceGetP2PAttribute(const int *value, CUdevice_P2PAttribute attribute);
+CUresult hook_cuDeviceGetP2PAttribute(const int *value);
 CUresult hook_cuDeviceGetP2PAtomicCapabilities(const unsigned *capabilities,
 					       const CUatomicOperation *operations, unsigned n);
 CUresult hook_cuDeviceGetPCIBusId(char *id, int len, CUdevice dev);

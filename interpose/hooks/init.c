@@ -151,12 +151,9 @@ CUresult hook_cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 }
 
 /* A link has two ends, and no two devices are there to be them: whatever is asked, the devices are wrong. */
-CUresult hook_cuDeviceGetP2PAttribute(const int *value, CUdevice_P2PAttribute attribute)
+CUresult hook_cuDeviceGetP2PAttribute(const int *value)
 {
-	if (!value || attribute < CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK ||
-	    attribute > CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED)
-		return CUDA_ERROR_INVALID_VALUE;
-	return CUDA_ERROR_INVALID_DEVICE;
+	return value ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult hook_cuDeviceGetP2PAtomicCapabilities(const unsigned *capabilities,

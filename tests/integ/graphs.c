@@ -584,6 +584,66 @@ static void case_child(void)
 	say("destroy-inner", cu.cuGraphDestroy(inner));
 }
 
+static CUresult move(CUgraphNode *node, CUgraph g, const CUgraphNode *deps, size_t n, CUgraph child)
+{
+	CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_GRAPH};
+
+	p.graph.graph = child;
+	p.graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+	return cu.cuGraphAddNode_v2(node, g, deps, NULL, n, &p);
+}
+
+/* Parameters stay as they were given; what is moved is the node's, under the handle that it had. */
+static void case_moved(void)
+{
+	CUgraph g = graph(), child = graph(), other = graph(), inner;
+	CUgraphNode a = mark_node(g, 1, 0, NULL, 0), b, node;
+	CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_GRAPH};
+
+	mark_node(child, 2, 0, NULL, 0);
+	p.graph.graph = child;
+	must(cu.cuGraphAddNode_v2(&node, other, NULL, NULL, 0, &p));
+	say("clone-as-given", p.graph.graph == child);
+	p.graph.ownership = (CUgraphChildGraphNodeOwnership)2;
+	say("no-ownership", cu.cuGraphAddNode_v2(&node, other, NULL, NULL, 0, &p));
+	say("null", move(&node, g, NULL, 0, NULL));
+	say("behind-another", move(&node, other, &a, 1, child));
+	say("move", move(&b, g, &a, 1, child));
+	must(cu.cuGraphChildGraphNodeGetGraph(b, &inner));
+	say("own", inner == child);
+}
+
+/* The driver lets a graph be moved into itself, and makes nothing of it then. */
+static void case_moved_on(void)
+{
+	CUgraph g = graph(), child = graph(), other = graph(), copy;
+	CUgraphNode a = mark_node(g, 1, 0, NULL, 0), b, node;
+	CUgraphExec x;
+	CUstream s = stream(0);
+	struct mark_node m;
+
+	say("itself", move(&node, g, NULL, 0, g));
+	mark_node(child, 2, LONG_SPINS, NULL, 0);
+	must(move(&b, g, &a, 1, child));
+	mark_node(g, 4, 0, &b, 1);
+	mark_node(child, 3, 0, NULL, 0); /* the node's, and in time */
+	x = instantiate(g);
+	must(cu.cuGraphLaunch(x, s));
+	say_order("order", {1, 2}, {1, 3}, {2, 4}, {3, 4});
+	say("again", move(&node, g, NULL, 0, child));
+	say("elsewhere", move(&node, other, NULL, 0, child));
+	say("into-itself", move(&node, child, NULL, 0, g));
+	say("destroy", cu.cuGraphDestroy(child));
+	must(cu.cuGraphClone(&copy, g));
+	must(cu.cuGraphKernelNodeSetParams_v2(a, mark_params(&m, 7, 0)));
+	must(cu.cuGraphLaunch(instantiate(copy), s));
+	say_order("clone", {1, 2}, {1, 3}, {2, 4}, {3, 4});
+	must(cu.cuGraphDestroyNode(b));
+	must(cu.cuGraphLaunch(instantiate(g), s));
+	say_log("without");
+	say("gone", cu.cuGraphInstantiateWithFlags(&x, child, 0));
+}
+
 static void case_clone(void)
 {
 	CUgraph g = graph(), copy;
@@ -2019,6 +2079,7 @@ static const struct answers_case cases[] = {
 	{"wide", case_wide},
 	{"empty", case_empty},
 	{"child", case_child},
+	{"moved", case_moved},
 	{"clone", case_clone},
 	{"update", case_update},
 	{"pageable", case_pageable},
@@ -2060,7 +2121,11 @@ static const struct answers_case cases[] = {
 
 /* Not among all, for they say what only an emulated device has to do. */
 static const struct answers_case others[] = {
-	{"concurrency", case_concurrency}, {"refused", case_refused}, {"turn", case_turn}};
+	{"concurrency", case_concurrency},
+	{"moved-on", case_moved_on},
+	{"refused", case_refused},
+	{"turn", case_turn},
+};
 
 static void set_up(void)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # graphs.sh - graphs, stream capture and registered memory under a real broker on the emulated H200: each case of
-# tests/integ/graphs gives the answers that NVIDIA's driver gave to the same program on an H200, and on an H100 (memory-*).
+# tests/integ/graphs gives the answers that NVIDIA's driver gave to the same program on an H200, and on an H100 (memory-*); moved: an H200, 2026-11-30.
 # Usage: from the build folder: srcdir=... tests/integ/graphs.sh
 srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/lib.sh
@@ -33,6 +33,21 @@ turn sum 3"
 	end_broker
 }
 
+# A graph that was moved into another one is a part of it, and nobody else's.
+graph_that_was_moved_is_the_nodes() {
+	start_real_broker
+	expect_equal "$(tenant moved "$program" moved-on 2>"$dir/err")" "moved-on itself 1
+moved-on order 4: 1<2 1<3 2<4 3<4
+moved-on again 1
+moved-on elsewhere 1
+moved-on into-itself 1
+moved-on destroy 1
+moved-on clone 4: 1<2 1<3 2<4 3<4
+moved-on without 7 4
+moved-on gone 1"
+	end_broker
+}
+
 # Shared memory stays what it is, a fork's child has its own, and a context takes its mirrors along.
 registered_memory_stays_the_programs() {
 	start_real_broker
@@ -52,5 +67,6 @@ refused unregister-after-reset 709"
 run_case graphs_answer_as_the_driver
 run_case graph_branches_run_at_once
 run_case graph_copies_take_their_turn
+run_case graph_that_was_moved_is_the_nodes
 run_case registered_memory_stays_the_programs
 [ "$failures" -eq 0 ]

@@ -84,14 +84,14 @@ static void peers()
 	CHECK(cudaDeviceCanAccessPeer(&can, 0, 0));
 	EXPECT(can == 0);
 	EXPECT(cudaDeviceCanAccessPeer(&can, 0, 1) == cudaErrorInvalidDevice);
-	EXPECT(cudaDeviceEnablePeerAccess(0, 0) == cudaErrorInvalidDevice);
+	EXPECT(cudaDeviceEnablePeerAccess(0, 0) == cudaErrorPeerAccessUnsupported);
 	EXPECT(cudaDeviceEnablePeerAccess(1, 0) == cudaErrorInvalidDevice);
 	EXPECT(cudaDeviceEnablePeerAccess(0, 1) == cudaErrorInvalidValue);
 	EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
 	EXPECT(cudaDeviceDisablePeerAccess(0) == cudaErrorPeerAccessNotEnabled);
 	EXPECT(cudaDeviceDisablePeerAccess(1) == cudaErrorInvalidDevice);
 	EXPECT(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 0) == cudaErrorInvalidDevice);
-	EXPECT(cudaDeviceGetP2PAttribute(&value, (cudaDeviceP2PAttr)77, 0, 0) == cudaErrorInvalidValue);
+	EXPECT(cudaDeviceGetP2PAttribute(&value, (cudaDeviceP2PAttr)77, 0, 0) == cudaErrorInvalidDevice);
 	EXPECT(cudaDeviceGetP2PAttribute(NULL, cudaDevP2PAttrAccessSupported, 0, 0) == cudaErrorInvalidValue);
 	EXPECT(value == 9);
 #if CUDART_VERSION >= 13000

@@ -84,9 +84,7 @@ static void test_device_has_no_peers(void **state)
 	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuDeviceGetP2PAttribute(&value, rank, 0, 0));
 	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuDeviceGetP2PAttribute(&value, last, 0, 1));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuDeviceGetP2PAttribute(NULL, rank, 0, 0));
-	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
-		     cu.cuDeviceGetP2PAttribute(&value, (CUdevice_P2PAttribute)0, 0, 0));
-	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE,
 		     cu.cuDeviceGetP2PAttribute(&value, (CUdevice_P2PAttribute)(last + 1), 0, 0));
 	assert_cu_is(CUDA_ERROR_INVALID_DEVICE,
 		     cu.cuDeviceGetP2PAtomicCapabilities(capabilities, all, 2, 0, 0));
