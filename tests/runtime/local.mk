@@ -1,12 +1,13 @@
 # tests/runtime: ordinary programs of the CUDA runtime, made by nvcc and run by tests/integ/runtime.sh. Where there is no
 # nvcc they are not made, and the script skips them.
-runtime_programs = array_errors arrays callbacks calls clusters conditions cooperative device errors graph_memory graphs launch_ex linked linked_ptx locks managed managed_linked managed_variables mipmaps \
+runtime_programs = array_errors arrays callbacks calls clusters conditions cooperative device errors graph_memory graphs launch_ex linked linked_ptx lock_heap locks managed managed_linked managed_variables mipmaps \
 	occupancy overlap parts pools print processes queries rects \
 	reduce streams surfaces symbols tensors textures threads threads_pt volumes
+native_programs = $(filter-out lock_heap,$(runtime_programs))
 EXTRA_DIST += tests/runtime/check.h tests/runtime/array_errors.cu tests/runtime/arrays.cu tests/runtime/callbacks.cu tests/runtime/calls.cu \
 	tests/runtime/clusters.cu tests/runtime/conditions.cu tests/runtime/cooperative.cu tests/runtime/device.cu \
 	tests/runtime/errors.cu tests/runtime/graph_memory.cu tests/runtime/graphs.cu tests/runtime/launch_ex.cu tests/runtime/linked.cuh tests/runtime/linked.cu \
-	tests/runtime/linked_more.cu tests/runtime/linked_ptx.cu tests/runtime/locks.cu tests/runtime/managed.cu tests/runtime/managed_linked.cu \
+	tests/runtime/linked_more.cu tests/runtime/linked_ptx.cu tests/runtime/lock_heap.cu tests/runtime/locks.cu tests/runtime/managed.cu tests/runtime/managed_linked.cu \
 	tests/runtime/managed_linked_more.cu tests/runtime/managed_variables.cu tests/runtime/mipmaps.cu tests/runtime/occupancy.cu tests/runtime/overlap.cu \
 	tests/runtime/parts.cu tests/runtime/parts_more.cu tests/runtime/pools.cu tests/runtime/print.cu tests/runtime/processes.cu tests/runtime/queries.cu \
 	tests/runtime/rects.cu tests/runtime/reduce.cu tests/runtime/streams.cu tests/runtime/symbols.cu \
@@ -19,7 +20,7 @@ if HAVE_CUDA
 check_DATA += $(runtime_programs:%=tests/runtime/%) tests/runtime/static tests/runtime/static_library \
 	tests/runtime/linked_machine_code tests/runtime/linked_newer_ptx tests/runtime/print_both
 endif
-CLEANFILES += $(runtime_programs:%=tests/runtime/%) $(runtime_programs:%=tests/runtime/native/%) tests/runtime/static \
+CLEANFILES += $(runtime_programs:%=tests/runtime/%) $(native_programs:%=tests/runtime/native/%) tests/runtime/static \
 	tests/runtime/static_library tests/runtime/static_library.so tests/runtime/linked_machine_code tests/runtime/linked_newer_ptx tests/runtime/print_both
 
 tests/runtime/parts tests/runtime/native/parts: runtime_more = $(srcdir)/tests/runtime/parts_more.cu
@@ -27,7 +28,7 @@ linked_programs = tests/runtime/linked tests/runtime/linked_ptx tests/runtime/na
 $(linked_programs): runtime_more = $(srcdir)/tests/runtime/linked_more.cu -rdc=true $(linked_for)
 $(linked_programs): $(srcdir)/tests/runtime/linked_more.cu $(srcdir)/tests/runtime/linked.cuh
 tests/runtime/linked_ptx tests/runtime/native/linked_ptx: linked_for = -gencode arch=compute_75,code=compute_75
-tests/runtime/calls tests/runtime/native/calls tests/runtime/locks tests/runtime/native/locks: runtime_more = -G -Xptxas -suppress-stack-size-warning
+tests/runtime/calls tests/runtime/native/calls tests/runtime/lock_heap tests/runtime/locks tests/runtime/native/locks: runtime_more = -G -Xptxas -suppress-stack-size-warning
 managed_linked_programs = tests/runtime/managed_linked tests/runtime/native/managed_linked
 $(managed_linked_programs): runtime_more = $(srcdir)/tests/runtime/managed_linked_more.cu -rdc=true
 $(managed_linked_programs): $(srcdir)/tests/runtime/managed_linked_more.cu
@@ -64,7 +65,7 @@ tests/runtime/print_both: $(srcdir)/tests/runtime/print.cu $(srcdir)/tests/runti
 tests/runtime/native/%: $(srcdir)/tests/runtime/%.cu $(srcdir)/tests/runtime/check.h
 	$(runtime_nvcc) static
 .PHONY: runtime-native
-runtime-native: $(runtime_programs:%=tests/runtime/native/%)
+runtime-native: $(native_programs:%=tests/runtime/native/%)
 if HAVE_CUDA
 gpu_bundle_needs = runtime-native
 endif

@@ -74,20 +74,6 @@ __global__ void tickets(int *words)
 	served.fetch_add(1);
 }
 
-/* What else there is in a loop that waits. */
-__global__ void busy(int *words)
-{
-	for (int turn = 0; !try_swap(words); turn++) {
-		void *p = malloc(8);
-
-		if (turn > 1 << 30)
-			printf("turn %d at %p\n", turn, p);
-		free(p);
-	}
-	count(words);
-	atomicExch(words, 0);
-}
-
 __global__ void of_the_block(int *words)
 {
 	__shared__ int own[2];
@@ -131,7 +117,7 @@ __global__ void at_a_barrier(int *words, barrier_t *meet)
 
 int main()
 {
-	void (*kernels[])(int *) = {direct, by_address, recursive, tickets, busy, of_the_block, of_the_grid};
+	void (*kernels[])(int *) = {direct, by_address, recursive, tickets, of_the_block, of_the_grid};
 	barrier_t *meet;
 	int *words, n;
 	void *args[] = {&words, &meet};

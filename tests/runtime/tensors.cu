@@ -117,7 +117,7 @@ int main()
 	const int columns = (width + TILE - 1) / TILE, rows = (height + TILE - 1) / TILE;
 	std::vector<float> before(width * height), after(width * height);
 	const size_t bytes = before.size() * sizeof(float);
-	CUtensorMap from, to;
+	CUtensorMap from, to, refused;
 	float *a, *b;
 
 	for (int i = 0; i < width * height; i++)
@@ -128,7 +128,7 @@ int main()
 	CHECK(cudaMemset(b, 0xff, bytes));
 	if (make(&from, a, width, height, TILE) || make(&to, b, height, width, TILE))
 		return fprintf(stderr, "a map is refused\n"), 1;
-	if (make(&to, b, height, width, TILE * 2) != CUDA_ERROR_INVALID_VALUE)
+	if (make(&refused, b, height, width, TILE * 2) != CUDA_ERROR_INVALID_VALUE)
 		return fprintf(stderr, "a row longer than what is swizzled is taken\n"), 1;
 	transpose<<<columns, 128>>>(from, to, rows);
 	CHECK(cudaMemcpyToSymbol(sums, &to, sizeof(to)));
