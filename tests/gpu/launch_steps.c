@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "device/cuda/cuda.h"
 #include "device/ops.h"
 #include "tests/gpu/bound_kernels.h"
 
@@ -111,7 +112,7 @@ static void set_up(struct bench *b, const char *spec)
 	static struct gsb_function_info info;
 	char text[512] = "";
 
-	need("device", gsb_device_open(&p, &b->dev, text, sizeof(text)), text);
+	need("device", gsb_cuda_ops.open(&p, &b->dev, text, sizeof(text)), text);
 	b->ops = b->dev->ops;
 	need("space", b->ops->space_create(b->dev, &s, &b->space), "");
 	need("module",

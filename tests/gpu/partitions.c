@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "device/cuda/cuda.h"
 #include "device/ops.h"
 #include "tests/gpu/bound_kernels.h"
 
@@ -58,7 +59,7 @@ static void set_up(struct bench *b, const char *spec)
 	struct gsb_module *m = NULL;
 	char text[512] = "";
 
-	need("device", gsb_device_open(&p, &b->dev, text, sizeof(text)), text);
+	need("device", gsb_cuda_ops.open(&p, &b->dev, text, sizeof(text)), text);
 	b->ops = b->dev->ops;
 	b->n_sms = b->ops->info(b->dev)->arch.n_sms;
 	need("space", b->ops->space_create(b->dev, &s, &b->space), "");
