@@ -97,12 +97,18 @@ void gsb_graph_memory_let_go(struct gsb_graph_memory *m)
 		m->gone(m);
 }
 
+/* In it, or in a graph that was moved into it. */
 static bool has_node(const struct gsb_graph *g, CUgraphNodeType type,
 		     const struct gsb_graph_memory *m)
 {
-	for (uint32_t i = 0; i < g->n_nodes; i++)
-		if (g->nodes[i]->work.type == type && g->nodes[i]->work.memory == m)
+	for (uint32_t i = 0; g->has_memory && i < g->n_nodes; i++) {
+		const struct gsb_graph_work *work = &g->nodes[i]->work;
+
+		if (work->type == CU_GRAPH_NODE_TYPE_GRAPH
+			    ? has_node(work->child, type, m)
+			    : work->type == type && work->memory == m)
 			return true;
+	}
 	return false;
 }
 
@@ -141,11 +147,16 @@ static void note_memory(struct gsb_graph *g, const struct gsb_graph_work *work)
 
 void gsb_graph_drop_memory(struct gsb_graph *g)
 {
-	for (uint32_t i = 0; i < g->n_nodes; i++)
-		if (is_memory(&g->nodes[i]->work)) {
-			gsb_graph_work_free(&g->nodes[i]->work);
-			g->nodes[i]->work.type = CU_GRAPH_NODE_TYPE_EMPTY;
+	for (uint32_t i = 0; g->has_memory && i < g->n_nodes; i++) {
+		struct gsb_graph_work *work = &g->nodes[i]->work;
+
+		if (is_memory(work)) {
+			gsb_graph_work_free(work);
+			work->type = CU_GRAPH_NODE_TYPE_EMPTY;
+		} else if (work->type == CU_GRAPH_NODE_TYPE_GRAPH) {
+			gsb_graph_drop_memory(work->child);
 		}
+	}
 }
 
 /* ---- conditions ---- */

@@ -104,10 +104,10 @@ struct gsb_graph_keeper {
 struct gsb_graph {
 	const struct gsb_graph_keeper *keeper;
 	uint64_t name;
-	bool is_inner;		       /* a child node owns it */
-	bool is_capturing;	       /* a stream's work goes into it */
-	bool has_memory;	       /* nodes of it allocate or free: it stays as it was made */
-	uint64_t exec;		       /* then: the executable graph that was made of it last */
+	bool is_inner;	   /* a child node owns it */
+	bool is_capturing; /* a stream's work goes into it */
+	bool has_memory;   /* nodes of it, or in it, allocate or free: it stays as it was made */
+	uint64_t exec;	   /* then: the executable graph that was made of it last */
 	struct gsb_graph_node **nodes; /* in the order in which they were added */
 	uint32_t n_nodes;
 	struct gsb_graph_object *objects;

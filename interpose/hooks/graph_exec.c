@@ -17,9 +17,9 @@ static CUresult instantiate(CUgraphExec *exec, CUgraph graph, cuuint64_t flags)
 	struct gsb_graph *g = gsb_cu_graph_get(graph);
 	CUresult result = g ? gsb_capture_unsafe() : CUDA_ERROR_INVALID_VALUE;
 
-	/* Its memory, and what decides in it, is one graph's at a time. */
+	/* Its memory, and what decides in it, is one graph's at a time: that which it was moved into, if it was. */
 	if (!result && (g->has_memory || gsb_graph_has_conditions(g)) &&
-	    gsb_cu_exec_get((CUgraphExec)g->exec))
+	    ((g->has_memory && g->is_inner) || gsb_cu_exec_get((CUgraphExec)g->exec)))
 		result = CUDA_ERROR_NOT_SUPPORTED;
 	if (!result)
 		result = gsb_cu_exec_create(g, flags, exec);

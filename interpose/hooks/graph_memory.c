@@ -120,6 +120,7 @@ static bool may_run(const struct gsb_graph_work *w, bool auto_free)
 	switch (w->type) {
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return !w->memory->is_live || auto_free;
 	case CU_GRAPH_NODE_TYPE_MEM_FREE: return w->memory->is_live || w->memory->is_own;
+	case CU_GRAPH_NODE_TYPE_GRAPH: return !gsb_graph_memory_check(w->child, auto_free);
 	default: return true;
 	}
 }

@@ -272,20 +272,32 @@ CUresult hook_cuGraphAddEventNode(const struct gsb_node_place *place, CUgraphNod
 	return gsb_graph_add_node(place, event_work(type, event, &work), &work);
 }
 
+static CUresult check_move(const struct gsb_graph *g, const struct gsb_graph *moved)
+{
+	if (!g || !moved || gsb_graph_is_owned(moved) || gsb_graph_is_in(g, moved))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (gsb_graph_has_conditions(moved))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	/* Its memory is one executable graph's, and comes late to what is in a graph already. */
+	return moved->has_memory && (g->is_inner || gsb_cu_exec_get((CUgraphExec)moved->exec))
+		       ? CUDA_ERROR_NOT_SUPPORTED
+		       : CUDA_SUCCESS;
+}
+
 /* The very graph becomes the node's, and its handle stays: as if it had been made there. */
 static CUresult move_child(const struct gsb_node_place *place, CUgraph child)
 {
 	struct gsb_graph *g = gsb_cu_graph_get(place->graph), *moved = gsb_cu_graph_get(child);
 	struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .child = moved};
-	CUresult result = gsb_graph_check_copy(moved);
+	CUresult result = place->node ? check_move(g, moved) : CUDA_ERROR_INVALID_VALUE;
 
-	if (!result && (!g || !place->node || gsb_graph_is_owned(moved) || gsb_graph_is_in(g, moved)))
-		result = CUDA_ERROR_INVALID_VALUE;
 	if (!result)
 		result = add_to(g, place, &work);
-	if (!result)
-		moved->is_inner = true;
-	return result;
+	if (result)
+		return result;
+	moved->is_inner = true;
+	g->has_memory |= moved->has_memory;
+	return CUDA_SUCCESS;
 }
 
 /* Data of edges lets a node begin earlier, which it need not. */

@@ -1786,6 +1786,54 @@ static void case_memory_nodes(void)
 	say_types("any-types", other);
 }
 
+/* Memory of a graph goes with it where it is moved, and is used at each launch anew. */
+static void case_moved_memory(void)
+{
+	CUgraph g = graph(), child = graph(), other = graph(), around = graph(), lent = graph(),
+		copy;
+	CUgraphNode a = mark_node(g, 1, 0, NULL, 0), b, node;
+	CUgraphExec x, y;
+	CUdeviceptr kept, ptr;
+	CUstream s = stream(0);
+
+	node = alloc_node(child, &ptr);
+	free_node(child, use_node(child, node, ptr), ptr);
+	say("as-clone", cu.cuGraphAddChildGraphNode(&node, g, NULL, 0, child));
+	y = instantiate(child);
+	say("while-it-runs-alone", move(&node, g, &a, 1, child));
+	must(cu.cuGraphExecDestroy(y));
+	must(move(&b, g, &a, 1, child));
+	say("alone", cu.cuGraphInstantiateWithFlags(&y, child, 0));
+	say("clone", cu.cuGraphClone(&copy, g));
+	say("destroy-node", cu.cuGraphDestroyNode(b));
+	say("more", cu.cuGraphAddMemFreeNode(&node, child, NULL, 0, ptr));
+	say("freed-twice", cu.cuGraphAddMemFreeNode(&node, g, &b, 1, ptr));
+	node = alloc_node(other, &kept);
+	use_node(other, node, kept);
+	must(move(&node, g, &b, 1, other));
+	x = instantiate(g);
+	must(cu.cuGraphLaunch(x, s));
+	must(cu.cuStreamSynchronize(s));
+	say_word("kept", kept);
+	say("again-before-it-is-freed", cu.cuGraphLaunch(x, s));
+	must(cu.cuMemFree_v2(kept));
+	must(cu.cuGraphLaunch(x, s));
+	must(cu.cuStreamSynchronize(s));
+	say_word("kept-again", kept);
+	must(cu.cuMemFree_v2(kept));
+	must(cu.cuGraphExecDestroy(x));
+	must(cu.cuGraphDestroy(g));
+	say("gone", cu.cuMemsetD32_v2(kept, 0, 1));
+	node = alloc_node(lent, &ptr);
+	use_node(lent, node, ptr);
+	must(move(&node, around, NULL, 0, lent));
+	free_node(around, node, ptr);
+	x = instantiate(around);
+	say("freed-around", cu.cuGraphLaunch(x, s));
+	say("freed-around-again", cu.cuGraphLaunch(x, s));
+	must(cu.cuStreamSynchronize(s));
+}
+
 static void case_memory_rules(void)
 {
 	CUgraph g = graph(), parent = graph(), copy, like;
@@ -2123,6 +2171,7 @@ static const struct answers_case cases[] = {
 static const struct answers_case others[] = {
 	{"concurrency", case_concurrency},
 	{"moved-on", case_moved_on},
+	{"moved-memory", case_moved_memory},
 	{"refused", case_refused},
 	{"turn", case_turn},
 };

@@ -45,6 +45,19 @@ moved-on destroy 1
 moved-on clone 4: 1<2 1<3 2<4 3<4
 moved-on without 7 4
 moved-on gone 1"
+	expect_equal "$(tenant moved "$program" moved-memory 2>"$dir/err")" "moved-memory as-clone 801
+moved-memory while-it-runs-alone 801
+moved-memory alone 801
+moved-memory clone 801
+moved-memory destroy-node 801
+moved-memory more 801
+moved-memory freed-twice 1
+moved-memory kept 12
+moved-memory again-before-it-is-freed 1
+moved-memory kept-again 12
+moved-memory gone 1
+moved-memory freed-around 0
+moved-memory freed-around-again 0"
 	end_broker
 }
 
