@@ -8,9 +8,12 @@
 #include <stdbool.h>
 
 /* The square roots of d: of logarithms of speeds, which go down to -7.6, and of makespans, which do not go below -0.7. Chosen
- * on kernels for development; half and twice as much change no median by more than 0.006. */
+ * on kernels for development; half and twice as much change no median by more than 0.012. */
 static const double damping[GSB_N_ENCOUNTER] = {
 	[GSB_ENCOUNTER_OLDER] = 0.7, [GSB_ENCOUNTER_YOUNGER] = 0.7, [GSB_ENCOUNTER_MAKESPAN] = 0.3};
+
+/* The least that a kernel is unlike a probe: logarithms of what is measured twice differ by 0.03 at most, nearly always. */
+#define SAME (0.03 * 0.03)
 
 typedef double matrix[GSB_PROBES_MAX][GSB_PROBES_MAX];
 
@@ -32,15 +35,13 @@ static bool is_sane(const struct gsb_encounter *b, uint32_t n)
 	return true;
 }
 
-/* The lower triangle of B B' + d I, and of that its Cholesky factor, in place: it is positive definite, since d is. */
-static void factor(uint32_t n, const matrix b, double d, matrix l)
+/* Cholesky's factor of what has this lower triangle and is positive definite. */
+static void factor(uint32_t n, const matrix a, matrix l)
 {
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = 0; j <= i; j++) {
-			double sum = i == j ? d : 0;
+			double sum = a[i][j];
 
-			for (uint32_t k = 0; k < n; k++)
-				sum += b[i][k] * b[j][k];
 			for (uint32_t k = 0; k < j; k++)
 				sum -= l[i][k] * l[j][k];
 			l[i][j] = i == j ? sqrt(sum) : sum / l[j][j];
@@ -62,17 +63,49 @@ static void solve(uint32_t n, const matrix l, double x[GSB_PROBES_MAX])
 	}
 }
 
-/* W has rows as B' has: of each the solution with that column of B. */
-static void find_weights(uint32_t n, const matrix b, double d, matrix w)
+/* How unlike each probe is to who has this profile, against the mean of them. */
+static void find_unlike(uint32_t n, const matrix rows, const double *profile, double *unlike)
 {
-	matrix l;
+	double mean = 0;
 
-	factor(n, b, d, l);
 	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t j = 0; j < n; j++)
-			w[i][j] = b[j][i];
-		solve(n, l, w[i]);
+		unlike[i] = SAME;
+		for (uint32_t k = 0; k < n; k++)
+			unlike[i] += pow(rows[i][k] - profile[k], 2) / n;
+		mean += unlike[i] / n;
 	}
+	for (uint32_t i = 0; i < n; i++)
+		unlike[i] /= mean;
+}
+
+/* As how much of each probe a kernel behaves: its profile as a sum of theirs. */
+static void find_parts(uint32_t n, const struct gsb_probes_side *s, double d, const double *profile,
+		       double *parts)
+{
+	double unlike[GSB_PROBES_MAX];
+	matrix a, l;
+
+	find_unlike(n, s->rows, profile, unlike);
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < i; k++)
+			a[i][k] = s->products[i][k];
+		a[i][i] = s->products[i][i] + d * unlike[i];
+		parts[i] = 0;
+		for (uint32_t k = 0; k < n; k++)
+			parts[i] += s->rows[i][k] * profile[k];
+	}
+	factor(n, a, l);
+	solve(n, l, parts);
+}
+
+static void find_products(uint32_t n, struct gsb_probes_side *s)
+{
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j <= i; j++) {
+			s->products[i][j] = 0;
+			for (uint32_t k = 0; k < n; k++)
+				s->products[i][j] += s->rows[i][k] * s->rows[j][k];
+		}
 }
 
 int gsb_probes_init(struct gsb_probes *p, uint32_t n, const struct gsb_encounter *seen)
@@ -81,31 +114,35 @@ int gsb_probes_init(struct gsb_probes *p, uint32_t n, const struct gsb_encounter
 		return -EINVAL;
 	p->n = n;
 	for (unsigned what = 0; what < GSB_N_ENCOUNTER; what++) {
-		matrix b;
+		struct gsb_probes_side *older = &p->older[what], *younger = &p->younger[what];
 
 		for (uint32_t i = 0; i < n; i++)
 			for (uint32_t j = 0; j < n; j++)
-				b[i][j] = log_of(&seen[i * n + j], what);
-		find_weights(n, b, damping[what] * damping[what], p->weights[what]);
+				older->rows[i][j] = younger->rows[j][i] =
+					log_of(&seen[i * n + j], what);
+		find_products(n, older);
+		find_products(n, younger);
 	}
 	return 0;
 }
 
+/* Once as the parts of the older one do beside the younger one, once as the older one does beside the parts of the younger one. */
 static double predict(const struct gsb_probes *p, const struct gsb_encounter *older,
 		      const struct gsb_encounter *younger, enum gsb_encounter_what what)
 {
-	double column[GSB_PROBES_MAX], sum = 0;
+	double row[GSB_PROBES_MAX] = {0}, column[GSB_PROBES_MAX] = {0};
+	double of_older[GSB_PROBES_MAX], of_younger[GSB_PROBES_MAX];
+	double d = damping[what] * damping[what], sum = 0;
 
-	for (uint32_t j = 0; j < p->n; j++)
-		column[j] = log_of(&younger[j], what);
 	for (uint32_t i = 0; i < p->n; i++) {
-		double of_probe = 0;
-
-		for (uint32_t j = 0; j < p->n; j++)
-			of_probe += p->weights[what][i][j] * column[j];
-		sum += log_of(&older[i], what) * of_probe;
+		row[i] = log_of(&older[i], what);
+		column[i] = log_of(&younger[i], what);
 	}
-	return exp(sum);
+	find_parts(p->n, &p->older[what], d, row, of_older);
+	find_parts(p->n, &p->younger[what], d, column, of_younger);
+	for (uint32_t i = 0; i < p->n; i++)
+		sum += of_older[i] * column[i] + row[i] * of_younger[i];
+	return exp(sum / 2);
 }
 
 int gsb_probes_predict(const struct gsb_probes *p, const struct gsb_encounter *older,

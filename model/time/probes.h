@@ -4,11 +4,13 @@
  * Counts say what a kernel asks for, and the law what comes of that. Nearer to what happens is to see it: each kernel is put once beside
  * a few probes, which want one unit each, as the older one and as the younger one. What the probes do to it, and what it does to them, is
  * its profile. Of all pairs, in one division of the SMs, that is a matrix of which some rows and columns are known; and since kernels get in
- * each other's way by a few units, it is nearly of low rank, so that these determine the rest: the cross approximation
+ * each other's way by a few units, it is nearly of low rank, so that these determine the rest: the cross approximation, of the logarithms of
+ * speeds and of makespans. It says that a kernel is to others as a sum of probes is, which is to the probes as the kernel was seen to be:
  *
- *	M(i, j) = M(i, probes) W M(probes, j),	W = B' (B B' + d I)^-1,	B = M(probes, probes)
+ *	M(i, j) = a M(probes, j),	a = argmin |M(i, probes) - a B|^2 + d sum_p u_p a_p^2,	B = M(probes, probes)
  *
- * of the logarithms of speeds and of makespans. d keeps what two probes have in common, and noise, from counting twice.
+ * and the same of the younger one; of the two the mean. d keeps what two probes have in common, and noise, from counting twice. u_p says how
+ * unlike probe p is to the kernel, the squares of the differences of their profiles against the mean of that: who resembles a probe goes by that.
  *
  * Source: S. A. Goreinov, E. E. Tyrtyshnikov, N. L. Zamarashkin, A theory of pseudoskeleton approximations (1997), with Tikhonov's
  *         regularisation; profiles by pressure and sensitivity: J. Mars et al., Bubble-Up (2011). doc/model.md#probes.
@@ -18,7 +20,7 @@
 
 #include <stdint.h>
 
-#define GSB_PROBES_MAX	 32
+#define GSB_PROBES_MAX	 48
 #define GSB_PROBES_LEAST 0.0005 /* a speed below that counts as that: nobody can measure it */
 
 /* Two kernels beside each other in one division of the SMs. */
@@ -34,10 +36,16 @@ enum gsb_encounter_what {
 	GSB_N_ENCOUNTER
 };
 
+/* How the probes get on with each other, as the older ones or as the younger ones. */
+struct gsb_probes_side {
+	double rows[GSB_PROBES_MAX][GSB_PROBES_MAX];	 /* of each its profile, logarithms */
+	double products[GSB_PROBES_MAX][GSB_PROBES_MAX]; /* of rows; the lower triangle */
+};
+
 /* Of one division. */
 struct gsb_probes {
 	uint32_t n;
-	double weights[GSB_N_ENCOUNTER][GSB_PROBES_MAX][GSB_PROBES_MAX]; /* W */
+	struct gsb_probes_side older[GSB_N_ENCOUNTER], younger[GSB_N_ENCOUNTER];
 };
 
 /**

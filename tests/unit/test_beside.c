@@ -152,12 +152,12 @@ static void test_what_the_oldest_leaves_is_for_two(void **state)
 static void test_makespan_goes_from_three_to_one(void **state)
 {
 	struct gsb_profiles *p = profiles();
-	struct gsb_beside_set set = {3, {2, 1, 0}, {0.5, 0.3, 0.2}};
+	struct gsb_beside_set set = {3, {2, 1, 0}, {0.5, 0.35, 0.15}};
 	double three[GSB_BESIDE_MAX], two[GSB_BESIDE_MAX], one[GSB_BESIDE_MAX], t3, t2, t1;
 
 	gsb_beside_speeds(p, &set, three);
-	gsb_beside_speeds(p, &(struct gsb_beside_set){2, {1, 0}, {0.3, 0.2}}, two);
-	gsb_beside_speeds(p, &(struct gsb_beside_set){1, {0}, {0.2}}, one);
+	gsb_beside_speeds(p, &(struct gsb_beside_set){2, {1, 0}, {0.35, 0.15}}, two);
+	gsb_beside_speeds(p, &(struct gsb_beside_set){1, {0}, {0.15}}, one);
 	assert_true(three[0] > three[1] && three[1] > three[2]);
 	t3 = 1 / three[0];
 	t2 = (1 - t3 * three[1]) / two[0];

@@ -118,6 +118,22 @@ static void test_two_probes_of_a_kind_are_one(void **state)
 	assert_near(two.makespan, 1.8, 1.1);
 }
 
+/* Of a kernel that is as a probe all is known; and of two it is enough that one is. */
+static void test_who_resembles_a_probe_goes_by_that(void **state)
+{
+	const struct wants other = {0.3, 0.9};
+
+	for (unsigned i = 0; i < N; i++) {
+		struct gsb_encounter older = predict(probes[i], other);
+		struct gsb_encounter younger = predict(other, probes[i]);
+
+		assert_near(older.makespan, meet(probes[i], other).makespan, 1.005);
+		assert_near(older.younger, meet(probes[i], other).younger, 1.005);
+		assert_near(younger.makespan, meet(other, probes[i]).makespan, 1.005);
+		assert_near(younger.younger, meet(other, probes[i]).younger, 1.02);
+	}
+}
+
 /* Nobody is slower than can be measured; what was slower counts as that. */
 static void test_who_starves_has_the_least_speed(void **state)
 {
@@ -169,6 +185,7 @@ int main(void)
 		cmocka_unit_test(test_order_counts),
 		cmocka_unit_test(test_who_is_in_nobodys_way_is_in_nobodys_way),
 		cmocka_unit_test(test_two_probes_of_a_kind_are_one),
+		cmocka_unit_test(test_who_resembles_a_probe_goes_by_that),
 		cmocka_unit_test(test_who_starves_has_the_least_speed),
 		cmocka_unit_test(test_numbers_that_are_none_are_refused),
 	};
