@@ -1,12 +1,13 @@
 /*
  * real_measure.c - kernels that do real work, alone and beside each other on a real GPU: what the law of contention must predict. It
  * predicts nothing itself (model_tables.c does, from what `alone` prints), so that a prediction can never see its measurement.
- * Kernels: real_kernels.cu. As dev_measure the same of dev_kernels.cu.
+ * Kernels: real_kernels.cu. As dev_measure the same of dev_kernels.cu, as held_measure of held_kernels.cu.
  *
  *   real_measure alone PTX [LOG2]      each kernel alone, with one to eight eighths of every SM: what the model is given
  *   real_measure pairs PTX [LOG2]      all ordered pairs, the first with 2, 4, 6 eighths, the second with the rest
  *   real_measure triples PTX [LOG2]    50 drawn, the first with as much, the others with half of the rest each
- *   real_measure profiles PTX [LOG2]   as pairs, of all with the probes of probes.def, which are in the file dev_kernels.ptx beside that one
+ *   real_measure profiles PTX [LOG2]   as pairs but each once, of all with the probes of probes.def, which are in files beside that one, and
+ *                                      of these; those that the file $SEEN has are left out
  *
  * LOG2: of the words of an array, 26 if not said. Less is a trial of the program: three kernels, little work, and figures that say nothing.
  *
@@ -40,13 +41,14 @@
 #define ARRIVE_MS     20 /* a kernel that has not got all its blocks by then is measured as it is */
 #define ENOUGH	      20 /* units of a block: one more or less is then 5 % */
 #define WHOLE_US      10000.0 /* of each kernel's work alone, of which makespans are taken */
+#define SEEN_MAX      (4u << 20)
 #define TRIAL_KERNELS 3
 #define TRIAL_PROBES  2
 #define TRIAL_UNITS   8
 #define TRIAL_ENDLESS 256 /* the emulated device has no hurry to stop what goes on for ever */
 
 struct kernel {
-	const char *name;
+	const char *name, *file; /* NULL: the one that is named */
 	unsigned threads;
 	struct grid grid;
 	double full; /* units a second with all eighths */
@@ -56,18 +58,17 @@ struct kernel {
 
 #define N_OWN	 (GSB_ARRAY_LEN(kernels) - N_PROBES)
 #define N_PROBES GSB_ARRAY_LEN(probe_names)
-#define PROBES	 "dev_kernels.ptx"
 
 static const char *const probe_names[] = {
-#define PROBE(name, threads) #name,
+#define PROBE(name, threads, file) #name,
 #include "probes.def"
 #undef PROBE
 };
 
 /* The probes behind the others. */
 static struct kernel kernels[] = {
-#define REAL(name, threads, l2, dram) {#name, threads, {0}, 0, 0, {0}},
-#define PROBE(name, threads)	      {#name, threads, {0}, 0, 0, {0}},
+#define REAL(name, threads, l2, dram) {#name, NULL, threads, {0}, 0, 0, {0}},
+#define PROBE(name, threads, file)    {#name, #file, threads, {0}, 0, 0, {0}},
 #include REAL_KERNELS
 #include "probes.def"
 #undef REAL
@@ -75,6 +76,7 @@ static struct kernel kernels[] = {
 };
 
 static unsigned n_kernels = N_OWN; /* that are measured */
+static int n_times = N_TIMES;	   /* beside each other */
 
 /* A kernel in a slot. */
 struct part {
@@ -391,7 +393,7 @@ static double spread(const double x[N_TIMES])
 {
 	double least = x[0], most = x[0];
 
-	for (int i = 1; i < N_TIMES; i++) {
+	for (int i = 1; i < n_times; i++) {
 		least = fmin(least, x[i]);
 		most = fmax(most, x[i]);
 	}
@@ -402,14 +404,14 @@ static double mean_of(const double x[N_TIMES])
 {
 	double sum = 0;
 
-	for (int i = 0; i < N_TIMES; i++)
-		sum += x[i] / N_TIMES;
+	for (int i = 0; i < n_times; i++)
+		sum += x[i] / n_times;
 	return sum;
 }
 
 static void print_beside(const struct part *parts, unsigned n)
 {
-	double speed[GPU_SLOTS][N_TIMES], span[N_TIMES], rates[GPU_SLOTS], whole = 0;
+	double speed[GPU_SLOTS][N_TIMES] = {{0}}, span[N_TIMES] = {0}, rates[GPU_SLOTS], whole = 0;
 	double alone[GPU_SLOTS];
 
 	for (unsigned s = 0; s < n; s++) {
@@ -418,7 +420,7 @@ static void print_beside(const struct part *parts, unsigned n)
 		whole += k->whole_us / n;
 		alone[s] = k->alone[parts[s].eighths] / k->full;
 	}
-	for (int i = 0; i < N_TIMES; i++) {
+	for (int i = 0; i < n_times; i++) {
 		measure_rates(parts, n, rates);
 		for (unsigned s = 0; s < n; s++)
 			speed[s][i] = rates[s] / kernels[parts[s].kernel].full;
@@ -433,7 +435,7 @@ static void print_beside(const struct part *parts, unsigned n)
 	putchar('\t');
 	for (unsigned s = 0; s < n; s++)
 		print_places(s, &parts[s]);
-	for (int i = 0; i < N_TIMES; i++)
+	for (int i = 0; i < n_times; i++)
 		span[i] = measure_makespan(parts, n) / whole;
 	printf("\t%.4f\t%.1f\n", mean_of(span), spread(span));
 	fflush(stdout);
@@ -466,30 +468,104 @@ static int measure_pairs(const char *path)
 	return 0;
 }
 
-/* They are in the file of theirs beside that one, and come behind those that are measured. */
-static void find_probes(const char *path)
+static unsigned n_probes(void)
 {
-	unsigned n = is_trial ? TRIAL_PROBES : N_PROBES;
+	return is_trial ? TRIAL_PROBES : N_PROBES;
+}
+
+static bool is_probe(unsigned kernel)
+{
+	for (unsigned i = 0; i < n_probes(); i++)
+		if (!strcmp(probe_names[i], kernels[kernel].name))
+			return true;
+	return false;
+}
+
+static bool is_known(const char *name)
+{
+	for (unsigned i = 0; i < n_kernels; i++)
+		if (!strcmp(kernels[i].name, name))
+			return true;
+	return false;
+}
+
+/* Those of one file stand together. */
+static CUmodule load_beside(const char *path, const char *file)
+{
+	static const char *loaded = "";
+	static CUmodule module;
 	const char *slash = strrchr(path, '/');
 	char beside[4096];
 
-	snprintf(beside, sizeof(beside), "%.*s" PROBES, slash ? (int)(slash + 1 - path) : 0, path);
-	memmove(&kernels[n_kernels], &kernels[N_OWN], n * sizeof(kernels[0]));
-	find_in(gpu_load_file(beside), &kernels[n_kernels], n);
-	n_kernels += n;
+	if (!strcmp(loaded, file))
+		return module;
+	snprintf(beside, sizeof(beside), "%.*s%s.ptx", slash ? (int)(slash + 1 - path) : 0, path,
+		 file);
+	module = gpu_load_file(beside);
+	loaded = file;
+	return module;
 }
 
+/* They come behind those that are measured, but for those that are among these. */
+static void find_probes(const char *path)
+{
+	for (unsigned i = 0; i < n_probes(); i++) {
+		const struct kernel *probe = &kernels[N_OWN + i];
+
+		if (is_known(probe->name))
+			continue;
+		kernels[n_kernels] = *probe;
+		find_in(load_beside(path, probe->file), &kernels[n_kernels], 1);
+		n_kernels++;
+	}
+}
+
+/* What is known already: the text of a file of pairs, or nothing. */
+static char *read_seen(void)
+{
+	const char *path = getenv("SEEN");
+	FILE *f = path ? fopen(path, "r") : NULL;
+	char *text = calloc(1, SEEN_MAX + 1);
+
+	if (!text || (path && !f)) {
+		fprintf(stderr, "real_measure: cannot read %s\n", path ? path : "what is known");
+		exit(1);
+	}
+	if (f) {
+		text[fread(text, 1, SEEN_MAX, f)] = 0;
+		fclose(f);
+	}
+	return text;
+}
+
+static void measure_unseen_pair(const char *seen, unsigned older, unsigned younger)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), "\n%s,%s\t", kernels[older].name, kernels[younger].name);
+	if (!strstr(seen, line))
+		measure_pair(older, younger);
+}
+
+/* Probe by probe, each beside those before it as well: who has not the time for all has all of the first ones. */
 static int measure_profiles(const char *path)
 {
-	unsigned n_own = n_kernels;
+	char *seen = read_seen();
 
+	n_times = 1;
 	start(path, beside_header);
 	find_probes(path);
 	measure_own();
-	for (unsigned i = 0; i < n_kernels; i++)
-		for (unsigned j = i < n_own ? n_own : 0; j < n_kernels; j++)
-			measure_pair(i, j);
+	for (unsigned j = 0; j < n_kernels; j++)
+		for (unsigned i = 0; is_probe(j) && i < n_kernels; i++) {
+			if (is_probe(i) && i > j)
+				continue;
+			measure_unseen_pair(seen, i, j);
+			if (i != j)
+				measure_unseen_pair(seen, j, i);
+		}
 	print_drift();
+	free(seen);
 	return 0;
 }
 

@@ -26,8 +26,9 @@
 #define MATCHED_MAX 16 /* kernels; of more there is no matching */
 
 static const char *const way_names[REAL_WAYS] = {
-	[REAL_LAW] = "law",	  [REAL_CURVE] = "1/curve", [REAL_ROUNDS] = "rounds",
-	[REAL_PROBES] = "probes", [REAL_ONE] = "1",	    [REAL_TWO] = "2",
+	[REAL_LAW] = "law",	  [REAL_CURVE] = "1/curve",	   [REAL_ROUNDS] = "rounds",
+	[REAL_PROBES] = "probes", [REAL_BEFORE] = "probes before", [REAL_ONE] = "1",
+	[REAL_TWO] = "2",
 };
 
 /* A measured set of kernels in one arrangement. */

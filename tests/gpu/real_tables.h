@@ -18,13 +18,14 @@ enum real_way {
 	REAL_CURVE, /* as fast as alone with its own eighths, as measured: nobody is in anybody's way */
 	REAL_ROUNDS, /* Cruz: speed in proportion to blocks, whose rounds are counted */
 	REAL_PROBES, /* as each gets on with the probes: probes.h */
+	REAL_BEFORE, /* what an earlier release said so, put behind the others in the file of predictions */
 	REAL_ONE,
 	REAL_TWO,
 	REAL_WAYS
 };
 
-/* What a file of predictions has; the rest needs none. The last is there where the kernels were measured beside the probes. */
-#define REAL_PREDICTED (REAL_PROBES + 1)
+/* What a file of predictions has; the rest needs none. The last two are there where the kernels were measured beside the probes. */
+#define REAL_PREDICTED (REAL_BEFORE + 1)
 
 /* predict GPU ALONE DEMANDS [PROFILES]: of all pairs, and of the triples that are drawn; measured ones are not seen. */
 int tables_predict(char **paths);

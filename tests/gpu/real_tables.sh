@@ -247,12 +247,12 @@ score_matches_kernels_in_pairs() {
 	grep -qE '^\| law \| .* \| - \|$' "$dir/t" || fail "$(cat "$dir/t")"
 }
 
-# profiles SPEED MAKESPAN KERNEL...: all alike, beside each probe and it beside them, and the probes beside each other.
+# profiles SPEED MAKESPAN KERNEL...: all alike, beside each of the first twelve probes and it beside them, and these beside each other.
 profiles() {
 	local speed=$1 makespan=$2 a b e
 	local -a probes
 	shift 2
-	mapfile -t probes < <(sed -n 's/^PROBE(\([a-z_]*\),.*/\1/p' "$src/tests/gpu/probes.def")
+	mapfile -t probes < <(sed -n 's/^PROBE(\([a-z_]*\),.*/\1/p' "$src/tests/gpu/probes.def" | head -n 12)
 	for a in "$@" "${probes[@]}"; do
 		for b in "$@" "${probes[@]}"; do
 			case " $* " in *" $a "*) case " $* " in *" $b "*) continue ;; esac ;; esac
@@ -277,6 +277,11 @@ predict_goes_by_the_probes_where_there_are_profiles() {
 	seen waits,half 2,6 0.25,0.502443 0.25,1 1.9982 >"$dir/m"
 	"$tables" real "$dir/p" "$dir/m" >"$dir/t"
 	has "$dir/t" '| probes | 1.000 | 1.000 | 1.0 | - | 100.0 % | 0.0 % | 1.000 | 1.000 | 1.00 | 100.0 % |'
+	# what was said before stands behind it
+	sed -i '/^waits,half\t2,6/s/$/\t0.25,0.536550\t1.9719/' "$dir/p"
+	"$tables" real "$dir/p" "$dir/m" >"$dir/t"
+	has "$dir/t" '| probes | 1.000 | 1.000 | 1.0 | - | 100.0 % | 0.0 % | 1.000 | 1.000 | 1.00 | 100.0 % |'
+	has "$dir/t" '| probes before | 1.000 | 1.068 | 1.1 | - | 100.0 % | 0.0 % | 1.013 | 1.013 | 1.01 | 100.0 % |'
 	profiles 0.5 2 waits >"$dir/profiles"
 	"$tables" predict h200 "$dir/alone" "$dir/counts" "$dir/profiles" >"$dir/p"
 	has "$dir/p" 'waits,half 2,6 0.250000,1.000000 4.0000 0.250000,1.000000 4.0000 0.250000,0.750000 4.0000'

@@ -8,9 +8,9 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/real.sh
 . "$srcdir/tests/integ/real.sh"
 
-# trial PART: of four SMs' worth, into $dir/PART.
+# trial PART [KERNELS]: of four SMs' worth, into $dir/PART.
 trial() {
-	tenant "$1" "$build/tests/gpu/real_measure" "$1" "$srcdir/tests/gpu/real_kernels.ptx" 18 >"$dir/$1" 2>"$dir/$1.err" ||
+	tenant "$1" "$build/tests/gpu/${2-real}_measure" "$1" "$srcdir/tests/gpu/${2-real}_kernels.ptx" 18 >"$dir/$1" 2>"$dir/$1.err" ||
 		fail "$1: $(cat "$dir/$1.err")"
 }
 
@@ -23,8 +23,19 @@ real_measure_gives_what_model_tables_reads() {
 	read -r _ <"$dir/ready" || fail "gsbrokerd did not start: $(cat "$dir/broker.log")"
 	trial alone
 	trial triples
+	trial profiles dev
+	mv "$dir/profiles" "$dir/dev-profiles"
 	trial profiles
+	sed '/^nearest,chains\t/d' "$dir/profiles" >"$dir/seen"
+	mv "$dir/profiles" "$dir/real-profiles"
+	SEEN=$dir/seen trial profiles
 	end_broker
+	# what is known is left out
+	expect_equal "$(grep -v '^#' "$dir/profiles" | cut -f 1,2)" $'nearest,chains\t2,6\nnearest,chains\t4,4\nnearest,chains\t6,2'
+	mv "$dir/real-profiles" "$dir/profiles"
+	# of three kernels two are the probes: these beside each other, and the third beside them, both ways
+	expect_equal "$(grep -v '^#' "$dir/dev-profiles" | cut -f 1 | sort | uniq -c | awk '{ print $1, $2 }')" \
+		"$(printf '3 %s\n' chains,chains chains,scrambles chains,sines scrambles,chains scrambles,scrambles scrambles,sines sines,chains sines,scrambles)"
 	expect_equal "$(grep -vc '^#' "$dir/alone")" 24
 	expect_equal "$(awk -F'\t' '!/^#/ && $5 != $2 "-" $2' "$dir/alone")" ''
 	expect_equal "$(awk -F'\t' '!/^#/ { print $2, $6 }' "$dir/triples")" $'2,3,3 2-2,3-3,3-3\n4,2,2 4-4,2-2,2-2\n6,1,1 6-6,1-1,1-1'
