@@ -520,19 +520,20 @@ static void find_probes(const char *path)
 	}
 }
 
-/* What is known already: the text of a file of pairs, or nothing. */
+/* What is known already: the text of a file of pairs, or nothing. A line stands behind a '\n', the first one too. */
 static char *read_seen(void)
 {
 	const char *path = getenv("SEEN");
 	FILE *f = path ? fopen(path, "r") : NULL;
-	char *text = calloc(1, SEEN_MAX + 1);
+	char *text = calloc(1, SEEN_MAX + 2);
 
 	if (!text || (path && !f)) {
 		fprintf(stderr, "real_measure: cannot read %s\n", path ? path : "what is known");
 		exit(1);
 	}
 	if (f) {
-		text[fread(text, 1, SEEN_MAX, f)] = 0;
+		text[0] = '\n';
+		text[1 + fread(text + 1, 1, SEEN_MAX, f)] = 0;
 		fclose(f);
 	}
 	return text;
