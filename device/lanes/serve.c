@@ -217,6 +217,12 @@ static void end_call(struct lane_server *s)
 	note_called(s);
 }
 
+static void refuse_call(struct lane_msg *m)
+{
+	m->err = -ENOMEM;
+	m->n_bytes = 0;
+}
+
 /* What it brings is copied, for an answer may be longer. */
 static void do_call(struct lane_server *s)
 {
@@ -228,7 +234,10 @@ static void do_call(struct lane_server *s)
 	m->n_bytes = c->n_bytes;
 	m->fd = 0;
 	memcpy(m->bytes, c + 1, c->n_bytes);
-	lane_answer(s, m, s->call_fd);
+	if (c->lacks_fd)
+		refuse_call(m);
+	else
+		lane_answer(s, m, s->call_fd);
 	s->asks_again = m->err == -EINPROGRESS;
 	if (!s->asks_again)
 		end_call(s);
