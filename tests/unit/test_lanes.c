@@ -983,6 +983,34 @@ static void test_kept_call_whose_descriptor_cannot_be_sent_is_refused_alone(void
 		close(fd[i]);
 }
 
+/* A lane has a limit, too: with what it has it goes on. */
+static void test_call_whose_descriptor_has_no_number_in_the_lane_is_refused_alone(void **state)
+{
+	struct rig *rig = *state;
+	struct lane *l = rig->space[0]->lane;
+	struct gsb_backing *b = NULL;
+	struct gsb_module *module;
+	struct rlimit was, none;
+	char log[256] = "";
+	int fd = new_file("of-one");
+
+	assert_int_equal(prlimit(l->pid, RLIMIT_NOFILE, NULL, &was), 0);
+	none = (struct rlimit){3, was.rlim_max}; /* but those that are there */
+	assert_int_equal(prlimit(l->pid, RLIMIT_NOFILE, &none, NULL), 0);
+	assert_int_equal(await_of_host(rig, fd, 0, &b), -ENOMEM);
+	assert_int_equal(rig->ops->module_load(rig->space[0], endless_ptx, sizeof(endless_ptx),
+					       &module, log, sizeof(log)),
+			 -ENOMEM);
+	assert_int_equal(prlimit(l->pid, RLIMIT_NOFILE, &was, NULL), 0);
+	assert_int_equal(await_of_host(rig, fd, 0, &b), 0);
+	assert_int_equal(n_files(l->pid, "of-one"), 1);
+	assert_int_equal(rig->ops->module_load(rig->space[0], endless_ptx, sizeof(endless_ptx),
+					       &module, log, sizeof(log)),
+			 0);
+	rig->ops->backing_destroy(b);
+	close(fd);
+}
+
 /* An image is too long for a message, and goes by a descriptor: who waits has the answer, and its lane lives. */
 static void test_load_whose_image_cannot_be_sent_is_refused_alone(void **state)
 {
@@ -1535,6 +1563,7 @@ int main(int argc, char **argv)
 		ON_LANES(test_backings_of_host_share_a_descriptor_on_both_sides),
 		ON_LANES(test_call_whose_descriptor_cannot_be_sent_is_refused_alone),
 		ON_LANES(test_kept_call_whose_descriptor_cannot_be_sent_is_refused_alone),
+		ON_LANES(test_call_whose_descriptor_has_no_number_in_the_lane_is_refused_alone),
 		ON_LANES(test_load_whose_image_cannot_be_sent_is_refused_alone),
 		ON_LANES(test_memory_that_nobody_takes_goes_back),
 		ON_LANES(test_memory_that_no_descriptor_is_left_for_is_refused),
