@@ -184,7 +184,7 @@ struct lanes_device {
 	uint64_t n_backings; /* so far */
 	uint32_t n_kicks_seen;
 	pthread_mutex_t code_lock; /* lists of modules and functions */
-	pthread_mutex_t list_lock; /* lanes and their windows, for others than the engine thread */
+	pthread_mutex_t list_lock; /* lanes, for others than the engine thread */
 };
 
 /* ---- pool.c ---- */

@@ -317,25 +317,17 @@ static int lanes_texture_destroy(struct gsb_space *space, uint64_t handle, bool 
 
 /* ---- memory of the host ---- */
 
-/* The lane whose window it lies in. The space for which it is prepared stays until that is done, and so does its lane. */
-static struct lane *lane_at(struct lanes_device *dev, uint64_t addr)
+/* The space or the backing for which it is prepared stays until that is done, and so does its lane. */
+static void lanes_host_prepare(struct gsb_device *base, uint64_t owner, uint64_t addr,
+			       uint64_t size)
 {
-	struct lane *found = NULL;
+	struct lane_call call = {.op = LANE_host_prepare, .n = {owner, addr, size}};
+	struct lanes_device *dev = to_lanes(base);
+	struct lane *l;
 
 	pthread_mutex_lock(&dev->list_lock);
-	for (struct lane *l = dev->lanes; l && !found; l = l->next)
-		for (const struct lane_window *w = l->windows; w && !found; w = w->next)
-			if (!is_dead(l) && addr >= w->base && addr - w->base < w->size)
-				found = l;
+	l = lane_of(dev, owner);
 	pthread_mutex_unlock(&dev->list_lock);
-	return found;
-}
-
-static void lanes_host_prepare(struct gsb_device *dev, uint64_t addr, uint64_t size)
-{
-	struct lane_call call = {.op = LANE_host_prepare, .n = {addr, size}};
-	struct lane *l = lane_at(to_lanes(dev), addr);
-
 	if (l)
 		lane_call(l, &call);
 }

@@ -234,7 +234,8 @@ static int prepare(struct gsb_ctx *ctx, struct gsb_ranges *owned, const struct g
 	if (!p)
 		return -ENOMEM;
 	*p = (struct preparation){
-		.job = {.addr = addr,
+		.job = {.owner = gsb_tenant_owner(ctx->tenant),
+			.addr = addr,
 			.size = gsb_ranges_find(&ctx->tenant->host_taken, addr)->size,
 			.done = prepared},
 		.ctx = ctx,
