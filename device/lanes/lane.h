@@ -139,6 +139,8 @@ struct lane {
 	struct lane_map *maps, *rooms; /* rooms: those that are free */
 	struct lane_window *windows;
 	uint64_t numbers[LANE_N_MAPS / 64]; /* of maps, that are in use */
+	unsigned n_lent;		    /* descriptors of its memory, for others */
+	bool told_full;			    /* that it can have no more of them */
 	bool queues[LANE_N_QUEUES];	    /* opened there */
 	uint64_t done_tail;
 	bool armed; /* it is to ring when something completes */

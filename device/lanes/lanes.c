@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -23,6 +24,9 @@
 #include "shm/region.h"
 
 #define SCHEME "lanes"
+
+/* Of the descriptors that this process may have, a lane's memory has one in so many: half of them are for all lanes together. */
+#define DESCRIPTORS_SHARE (2 * GSB_N_SLOTS)
 
 struct gsb_backing {
 	struct lane *lane; /* that counts it */
@@ -433,10 +437,33 @@ static void lanes_backing_destroy(struct gsb_backing *b)
 	struct lane_call call = {.op = LANE_backing_destroy, .n = {b->handle}};
 
 	tell(b->lane, &call);
-	lanes_drop(b->lane);
-	if (b->fd > 0)
+	if (b->fd > 0) {
 		close(b->fd);
+		b->lane->n_lent--;
+	}
+	lanes_drop(b->lane);
 	free(b);
+}
+
+/*
+ * What others may have of a lane's memory costs this process a descriptor each, for as long as anybody has it: it outlives the lane. So that
+ * no program has all of them, and others cannot connect any more, each has its share. Asked when the descriptor has come, for several may be on
+ * their way.
+ */
+static int may_lend(struct lane *l)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || l->n_lent < limit.rlim_cur / DESCRIPTORS_SHARE)
+		return 0;
+	if (!l->told_full)
+		gsb_log(GSB_LOG_WARN, "lanes",
+			"lane %d: its program has %u allocations that others may open, each of which takes a "
+			"descriptor of the engine, and can have no more of them: free some, or start gsbrokerd with a higher limit of "
+			"descriptors (%llu)",
+			(int)l->pid, l->n_lent, (unsigned long long)limit.rlim_cur);
+	l->told_full = true;
+	return -ENOMEM;
 }
 
 /* For other lanes; once. */
@@ -447,9 +474,17 @@ static int export(struct gsb_backing *b)
 
 	if (b->fd || err)
 		return err;
+	if (!call.out_fd)
+		return -EOWNERDEAD; /* it says what no lane says */
+	err = may_lend(b->lane);
+	if (err) {
+		close(call.out_fd);
+		return err;
+	}
 	b->fd = call.out_fd;
 	b->at = call.n[0];
-	return b->fd ? 0 : -EOWNERDEAD; /* it says what no lane says */
+	b->lane->n_lent++;
+	return 0;
 }
 
 static int map_elsewhere(struct gsb_backing *b, uint64_t owner, uint64_t addr)
@@ -532,6 +567,11 @@ static int lanes_mem_share(struct gsb_space *space, uint64_t addr, struct gsb_ba
 		lane_condemn(space->lane);
 		err = -EOWNERDEAD;
 	}
+	if (!err && may_lend(space->lane)) {
+		tell(space->lane,
+		     &(struct lane_call){.op = LANE_backing_destroy, .n = {call.n[0]}});
+		err = -ENOMEM;
+	}
 	if (err) {
 		if (call.out_fd > 0)
 			close(call.out_fd);
@@ -540,6 +580,7 @@ static int lanes_mem_share(struct gsb_space *space, uint64_t addr, struct gsb_ba
 	}
 	b->lane = space->lane;
 	b->lane->n_users++;
+	b->lane->n_lent++;
 	b->owner = b->lane->owner;
 	b->number = ++space->dev->n_backings;
 	b->handle = call.n[0];

@@ -872,6 +872,32 @@ static void test_opened_and_mapped_memory_leaves_nothing_behind(void **state)
 	assert_int_equal(n_memory_files(getpid()), 0);
 }
 
+/* What one may lend is bounded: it is told, and another one lends as before. */
+static void test_lane_lends_no_more_than_its_share(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_backing *b[3] = {NULL}, *other;
+	uint64_t addr, offset, size;
+	const rlim_t was = limit_descriptors(2 * GSB_N_SLOTS * 2); /* two of them */
+
+	for (unsigned i = 0; i < 2; i++)
+		b[i] = lend(rig, 0, i);
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	assert_int_equal(rig->ops->mem_share(rig->space[0], addr, &b[2], &offset, &size), -ENOMEM);
+	assert_int_equal(rig->ops->backing_create(rig->dev, 1, GSB_BACKING_UNIT, &b[2]), 0);
+	assert_int_equal(rig->ops->backing_map(b[2], 2, AREA_BASE), -ENOMEM);
+	other = lend(rig, 1, 9);
+	rig->ops->backing_destroy(b[0]);
+	assert_int_equal(rig->ops->backing_map(b[2], 2, AREA_BASE), 0);
+	rig->ops->backing_unmap(b[2], 2, AREA_BASE);
+	rig->ops->backing_destroy(b[2]);
+	b[0] = lend(rig, 0, 3);
+	rig->ops->backing_destroy(b[0]);
+	rig->ops->backing_destroy(b[1]);
+	rig->ops->backing_destroy(other);
+	limit_descriptors(was);
+}
+
 /* A unit each of a file. */
 static void make_of_host(struct rig *rig, int fd, struct gsb_backing *b[N_OF_HOST])
 {
@@ -1561,6 +1587,7 @@ int main(int argc, char **argv)
 		ON_LANES(test_each_has_the_memory_that_it_has_asked_for),
 		ON_LANES(test_opened_and_mapped_memory_leaves_nothing_behind),
 		ON_LANES(test_backings_of_host_share_a_descriptor_on_both_sides),
+		ON_LANES(test_lane_lends_no_more_than_its_share),
 		ON_LANES(test_call_whose_descriptor_cannot_be_sent_is_refused_alone),
 		ON_LANES(test_kept_call_whose_descriptor_cannot_be_sent_is_refused_alone),
 		ON_LANES(test_call_whose_descriptor_has_no_number_in_the_lane_is_refused_alone),
