@@ -846,15 +846,21 @@ static void test_host_backings_share_a_descriptor(void **state)
 	assert_int_equal(n_live(), 0);
 }
 
-/* A pinner has done it, and nothing is left to do. */
+/* Mapped, and made ready by a pinner; nobody has access. */
+static void prepare_of_host(struct life *l, struct host_backing *h)
+{
+	make_of_host(l, h);
+	assert_int_equal(l->ops->backing_map(h->b, 1, AREA_BASE), 0);
+	l->ops->host_prepare(l->dev, 1, AREA_BASE, GSB_BACKING_UNIT);
+}
+
+/* Nothing is left to do. */
 static void test_host_backing_that_is_prepared_is_registered_once(void **state)
 {
 	struct life l = {0};
 	struct host_backing h;
 
-	make_of_host(&l, &h);
-	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
-	l.ops->host_prepare(l.dev, 1, AREA_BASE, GSB_BACKING_UNIT);
+	prepare_of_host(&l, &h);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(give_access(&l, &h), 0);
 	assert_int_equal(fake.calls("cuMemHostRegister_v2"), 1);
@@ -875,9 +881,7 @@ static void test_host_backing_that_was_only_prepared_goes(void **state)
 	struct life l = {0};
 	struct host_backing h;
 
-	make_of_host(&l, &h);
-	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
-	l.ops->host_prepare(l.dev, 1, AREA_BASE, GSB_BACKING_UNIT);
+	prepare_of_host(&l, &h);
 	assert_true(can_read(AREA_BASE));
 	l.ops->backing_unmap(h.b, 1, AREA_BASE);
 	await_unregistered();
