@@ -216,10 +216,10 @@ struct gsb_device_ops {
 	int (*texture_create)(struct gsb_space *space, const struct gsb_texture *view,
 			      bool is_surface, uint64_t *handle);
 	int (*texture_destroy)(struct gsb_space *space, uint64_t handle, bool is_surface);
-	/* Any thread: make host_pin of this memory, which is mapped and which nothing else is to be done with until then, quick. Who
+	/* Any thread: make host_pin of this memory of an owner's, which is mapped and which nothing else is to be done with until then, quick. Who
 	 * calls it pins it in the end, be it to unpin it at once. So of a mapping of backing_of_host: what is to be quick is backing_access, and it may
 	 * be unmapped instead. NULL = it is quick. */
-	void (*host_prepare)(struct gsb_device *dev, uint64_t addr, uint64_t size);
+	void (*host_prepare)(struct gsb_device *dev, uint64_t owner, uint64_t addr, uint64_t size);
 	int (*host_pin)(struct gsb_space *space, uint64_t addr,
 			uint64_t size); /* within the host window; later */
 	int (*host_unpin)(struct gsb_space *space, uint64_t addr, uint64_t size);

@@ -165,6 +165,20 @@ int gsb_window_block_again(uint64_t base, uint64_t size)
 	return p == MAP_FAILED ? -errno : 0;
 }
 
+void *gsb_window_move(uint64_t base, uint64_t size)
+{
+	void *to = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p;
+
+	if (to == MAP_FAILED)
+		return NULL;
+	p = mremap((void *)(uintptr_t)base, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	if (p != MAP_FAILED)
+		return p;
+	munmap(to, size);
+	return NULL;
+}
+
 void gsb_window_unmap(uint64_t base, uint64_t size)
 {
 	munmap((void *)(uintptr_t)base, size);

@@ -35,6 +35,8 @@ int gsb_window_block_again(uint64_t base, uint64_t size);
 /* Take the numbers [base, base + size) out of use: PROT_NONE, no memory behind. -EEXIST as above. */
 int gsb_window_block(uint64_t base, uint64_t size);
 void gsb_window_unmap(uint64_t base, uint64_t size);
+/* A window to wherever the kernel likes, so that its numbers are free: quick, however many pages there are. NULL: it is where it was. */
+void *gsb_window_move(uint64_t base, uint64_t size);
 
 /* Windows of a slot, slot < GSB_N_SLOTS. */
 static inline uint64_t gsb_host_window_base(uint32_t slot)

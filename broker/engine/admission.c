@@ -282,7 +282,7 @@ static void release_all(struct gsb_tenant *t)
 	gsb_ranges_finish(&t->host_live);
 	gsb_ranges_finish(&t->host_owned);
 	if (t->host_fd >= 0)
-		gsb_window_unmap(gsb_host_window_base(t->slot), t->limits.host_mem_bytes);
+		gsb_memory_host_leave(t);
 	if (t->staging && t->dev->ops->buffer_unshare)
 		t->dev->ops->buffer_unshare(t->dev, t->staging, t->limits.staging_bytes);
 	else if (t->staging)
@@ -291,7 +291,6 @@ static void release_all(struct gsb_tenant *t)
 		munmap(t->region, sizeof(*t->region));
 	close_fd(t->region_fd);
 	close_fd(t->staging_fd);
-	close_fd(t->host_fd);
 	close_fd(t->doorbell.fd);
 }
 

@@ -179,7 +179,7 @@ int gsb_engine_destroy(struct gsb_engine *e)
 		return 0;
 	gsb_for_each_tenant (e, t)
 		gsb_tenant_dismiss(t, CUDA_ERROR_SYSTEM_NOT_READY, "its engine was told to end");
-	while (e->n_tenants && !e->scheduler.lost)
+	while ((e->n_tenants || e->puncher.n_jobs) && !e->scheduler.lost)
 		if (!gsb_engine_turn(e))
 			gsb_engine_sleep(e);
 	gsb_dismissal_log_end(e);

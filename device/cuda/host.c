@@ -261,7 +261,7 @@ void cuda_host_finish(struct cuda_device *dev)
 	pthread_mutex_unlock(&dev->pin_lock);
 }
 
-void cuda_host_prepare(struct gsb_device *dev, uint64_t addr, uint64_t size)
+void cuda_host_prepare(struct gsb_device *dev, uint64_t owner, uint64_t addr, uint64_t size)
 {
 	make_pin(to_cuda(dev), addr, size);
 }

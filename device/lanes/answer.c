@@ -280,7 +280,7 @@ static int do_texture_destroy(struct lane_server *s, struct lane_msg *m, int fd)
 
 static int do_host_prepare(struct lane_server *s, struct lane_msg *m, int fd)
 {
-	s->ops->host_prepare(s->dev, m->n[0], m->n[1]);
+	s->ops->host_prepare(s->dev, m->n[0], m->n[1], m->n[2]);
 	return 0;
 }
 

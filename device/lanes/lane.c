@@ -31,6 +31,14 @@ void lane_ring(struct lane *l)
 		eventfd_write(l->doorbell, 1);
 }
 
+/* The system may have no room for a descriptor more on its way; else nobody is there. */
+static int why_not_sent(int err)
+{
+	if (!err || err == -EAGAIN)
+		return err;
+	return gsb_channel_may_retry(err) ? -ENOMEM : -EOWNERDEAD;
+}
+
 /* ---- other threads' ---- */
 
 static int send_call(const struct lane *l, struct lane_slot *slot, const struct lane_call *c)
@@ -48,7 +56,7 @@ static int send_call(const struct lane *l, struct lane_slot *slot, const struct 
 	m->after = atomic_load_explicit(&l->page->n_calls, memory_order_relaxed);
 	if (c->in_bytes)
 		memcpy(m->bytes, c->in, c->in_bytes);
-	return gsb_channel_send(slot->fd, &m->msg, &c->fd, c->fd > 0);
+	return why_not_sent(gsb_channel_send(slot->fd, &m->msg, &c->fd, c->fd > 0));
 }
 
 static bool is_sound(const struct lane_msg *m, ssize_t n, uint32_t op)
@@ -95,8 +103,8 @@ static int call_other(struct lane *l, struct lane_slot *slot, struct lane_call *
 {
 	int err = send_call(l, slot, c);
 
-	if (err == -E2BIG)
-		return err;
+	if (err == -E2BIG || err == -ENOMEM)
+		return err; /* it was not asked */
 	if (!err)
 		err = hear_message(slot, c->op);
 	if (err) {
@@ -132,7 +140,7 @@ static int send_fd(struct lane *l, int fd)
 	struct gsb_msg m;
 
 	gsb_msg_init(&m, LANE_MSG_CALL, sizeof(m));
-	return gsb_channel_send(l->slots[0].fd, &m, &fd, 1);
+	return why_not_sent(gsb_channel_send(l->slots[0].fd, &m, &fd, 1));
 }
 
 /* It has taken all, and may have been asleep since. */
@@ -142,20 +150,21 @@ static bool is_drained(const struct lane *l)
 	       atomic_load_explicit(&l->page->cmd_tail, memory_order_relaxed);
 }
 
-/* False: there is no room now, be it in the ring or, for the descriptor, in the socket. */
-static bool put(struct lane *l, const struct lane_cmd *c, const void *tail, uint32_t n, int fd)
+/* -EAGAIN: there is no room now, be it in the ring or, for the descriptor, in the socket. Else -errno: the descriptor cannot be sent. */
+static int put(struct lane *l, const struct lane_cmd *c, const void *tail, uint32_t n, int fd)
 {
 	struct lane_cmd *room = lane_ring_reserve(l->page, c->bytes);
+	int err = !room ? -EAGAIN : c->has_fd ? send_fd(l, fd) : 0;
 
-	if (!room || (c->has_fd && send_fd(l, fd) == -EAGAIN))
-		return false;
+	if (err)
+		return err;
 	if (is_drained(l))
 		l->woken_ns = gsb_clock_ns();
 	*room = *c;
 	if (n)
 		memcpy(room + 1, tail, n);
 	lane_ring_commit(l->page, room);
-	return true;
+	return 0;
 }
 
 /* That of a tenant's window is sent with each of its backings, and so there may be many of it. */
@@ -211,16 +220,27 @@ static void drop_first(struct lane *l)
 	free(u);
 }
 
+/* Its descriptor cannot be sent. It has been said already, so it goes all the same, and the lane refuses it. */
+static int put_refused(struct lane *l, struct lane_unsent *u)
+{
+	u->cmd.has_fd = false;
+	u->cmd.lacks_fd = true;
+	return put(l, &u->cmd, &u->cmd + 1, u->cmd.bytes - (uint32_t)sizeof(u->cmd), -1);
+}
+
+static int put_kept(struct lane *l, struct lane_unsent *u)
+{
+	int err = put(l, &u->cmd, &u->cmd + 1, u->cmd.bytes - (uint32_t)sizeof(u->cmd), u->fd);
+
+	return !err || err == -EAGAIN ? err : put_refused(l, u);
+}
+
 /* The order is that in which it was said. */
 bool lane_send_kept(struct lane *l)
 {
 	bool any = false;
 
-	while (l->unsent && !is_dead(l)) {
-		const struct lane_cmd *c = &l->unsent->cmd;
-
-		if (!put(l, c, c + 1, c->bytes - (uint32_t)sizeof(*c), l->unsent->fd))
-			break;
+	while (l->unsent && !is_dead(l) && !put_kept(l, l->unsent)) {
 		drop_first(l);
 		any = true;
 	}
@@ -231,12 +251,13 @@ bool lane_send_kept(struct lane *l)
 
 static int send(struct lane *l, const struct lane_cmd *c, const void *tail, uint32_t n, int fd)
 {
-	int err = 0;
+	int err;
 
 	if (is_dead(l))
 		return -EOWNERDEAD;
 	lane_send_kept(l);
-	if (l->unsent || !put(l, c, tail, n, fd)) {
+	err = l->unsent ? -EAGAIN : put(l, c, tail, n, fd);
+	if (err == -EAGAIN) {
 		err = keep(l, c, tail, n, fd);
 		atomic_store_explicit(&l->page->wants_taken, 1, memory_order_relaxed);
 	}

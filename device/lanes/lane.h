@@ -139,6 +139,8 @@ struct lane {
 	struct lane_map *maps, *rooms; /* rooms: those that are free */
 	struct lane_window *windows;
 	uint64_t numbers[LANE_N_MAPS / 64]; /* of maps, that are in use */
+	unsigned n_lent;		    /* descriptors of its memory, for others */
+	bool told_full;			    /* that it can have no more of them */
 	bool queues[LANE_N_QUEUES];	    /* opened there */
 	uint64_t done_tail;
 	bool armed; /* it is to ring when something completes */
@@ -184,7 +186,7 @@ struct lanes_device {
 	uint64_t n_backings; /* so far */
 	uint32_t n_kicks_seen;
 	pthread_mutex_t code_lock; /* lists of modules and functions */
-	pthread_mutex_t list_lock; /* lanes and their windows, for others than the engine thread */
+	pthread_mutex_t list_lock; /* lanes, for others than the engine thread */
 };
 
 /* ---- pool.c ---- */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -23,6 +24,9 @@
 #include "shm/region.h"
 
 #define SCHEME "lanes"
+
+/* Of the descriptors that this process may have, a lane's memory has one in so many: half of them are for all lanes together. */
+#define DESCRIPTORS_SHARE (2 * GSB_N_SLOTS)
 
 struct gsb_backing {
 	struct lane *lane; /* that counts it */
@@ -317,25 +321,17 @@ static int lanes_texture_destroy(struct gsb_space *space, uint64_t handle, bool 
 
 /* ---- memory of the host ---- */
 
-/* The lane whose window it lies in. The space for which it is prepared stays until that is done, and so does its lane. */
-static struct lane *lane_at(struct lanes_device *dev, uint64_t addr)
+/* The space or the backing for which it is prepared stays until that is done, and so does its lane. */
+static void lanes_host_prepare(struct gsb_device *base, uint64_t owner, uint64_t addr,
+			       uint64_t size)
 {
-	struct lane *found = NULL;
+	struct lane_call call = {.op = LANE_host_prepare, .n = {owner, addr, size}};
+	struct lanes_device *dev = to_lanes(base);
+	struct lane *l;
 
 	pthread_mutex_lock(&dev->list_lock);
-	for (struct lane *l = dev->lanes; l && !found; l = l->next)
-		for (const struct lane_window *w = l->windows; w && !found; w = w->next)
-			if (!is_dead(l) && addr >= w->base && addr - w->base < w->size)
-				found = l;
+	l = lane_of(dev, owner);
 	pthread_mutex_unlock(&dev->list_lock);
-	return found;
-}
-
-static void lanes_host_prepare(struct gsb_device *dev, uint64_t addr, uint64_t size)
-{
-	struct lane_call call = {.op = LANE_host_prepare, .n = {addr, size}};
-	struct lane *l = lane_at(to_lanes(dev), addr);
-
 	if (l)
 		lane_call(l, &call);
 }
@@ -441,10 +437,33 @@ static void lanes_backing_destroy(struct gsb_backing *b)
 	struct lane_call call = {.op = LANE_backing_destroy, .n = {b->handle}};
 
 	tell(b->lane, &call);
-	lanes_drop(b->lane);
-	if (b->fd > 0)
+	if (b->fd > 0) {
 		close(b->fd);
+		b->lane->n_lent--;
+	}
+	lanes_drop(b->lane);
 	free(b);
+}
+
+/*
+ * What others may have of a lane's memory costs this process a descriptor each, for as long as anybody has it: it outlives the lane. So that
+ * no program has all of them, and others cannot connect any more, each has its share. Asked when the descriptor has come, for several may be on
+ * their way.
+ */
+static int may_lend(struct lane *l)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || l->n_lent < limit.rlim_cur / DESCRIPTORS_SHARE)
+		return 0;
+	if (!l->told_full)
+		gsb_log(GSB_LOG_WARN, "lanes",
+			"lane %d: its program has %u allocations that others may open, each of which takes a "
+			"descriptor of the engine, and can have no more of them: free some, or start gsbrokerd with a higher limit of "
+			"descriptors (%llu)",
+			(int)l->pid, l->n_lent, (unsigned long long)limit.rlim_cur);
+	l->told_full = true;
+	return -ENOMEM;
 }
 
 /* For other lanes; once. */
@@ -455,9 +474,17 @@ static int export(struct gsb_backing *b)
 
 	if (b->fd || err)
 		return err;
+	if (!call.out_fd)
+		return -EOWNERDEAD; /* it says what no lane says */
+	err = may_lend(b->lane);
+	if (err) {
+		close(call.out_fd);
+		return err;
+	}
 	b->fd = call.out_fd;
 	b->at = call.n[0];
-	return b->fd ? 0 : -EOWNERDEAD; /* it says what no lane says */
+	b->lane->n_lent++;
+	return 0;
 }
 
 static int map_elsewhere(struct gsb_backing *b, uint64_t owner, uint64_t addr)
@@ -540,6 +567,11 @@ static int lanes_mem_share(struct gsb_space *space, uint64_t addr, struct gsb_ba
 		lane_condemn(space->lane);
 		err = -EOWNERDEAD;
 	}
+	if (!err && may_lend(space->lane)) {
+		tell(space->lane,
+		     &(struct lane_call){.op = LANE_backing_destroy, .n = {call.n[0]}});
+		err = -ENOMEM;
+	}
 	if (err) {
 		if (call.out_fd > 0)
 			close(call.out_fd);
@@ -548,6 +580,7 @@ static int lanes_mem_share(struct gsb_space *space, uint64_t addr, struct gsb_ba
 	}
 	b->lane = space->lane;
 	b->lane->n_users++;
+	b->lane->n_lent++;
 	b->owner = b->lane->owner;
 	b->number = ++space->dev->n_backings;
 	b->handle = call.n[0];

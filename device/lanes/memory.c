@@ -235,9 +235,7 @@ int lane_window_map(struct lane *l, int fd, uint64_t base, uint64_t size)
 		return err;
 	}
 	*w = (struct lane_window){l->windows, base, size};
-	pthread_mutex_lock(&l->dev->list_lock);
 	l->windows = w;
-	pthread_mutex_unlock(&l->dev->list_lock);
 	return 0;
 }
 

@@ -163,18 +163,33 @@ static void note_called(struct lane_server *s)
 	atomic_store_explicit(&s->page->n_called, s->n_called, memory_order_release);
 }
 
+/* The descriptor that belongs to it has not come. */
+static void refuse_call(struct lane_msg *m)
+{
+	m->err = -ENOMEM;
+	m->n_bytes = 0;
+}
+
 /* The next call of those that have a socket of their own, answered. 0: none any more. */
 static int answer_one(struct lane_server *s, struct lane_msg *m)
 {
 	unsigned n_fds = 1;
 	int fd = -1;
 	ssize_t n = gsb_channel_recv(s->second, m, sizeof(*m), &fd, &n_fds);
+	bool lacks_fd = n == -EMFILE; /* the message is there */
 
+	if (lacks_fd) {
+		n = LANE_MSG_SIZE(m->n_bytes);
+		n_fds = 0;
+	}
 	if (n <= 0 || n < (ssize_t)LANE_MSG_SIZE(0) || n != (ssize_t)LANE_MSG_SIZE(m->n_bytes))
 		return n < 0 ? (int)n : n ? -EPROTO : 0;
 	m->fd = 0;
 	await_calls(s, m->after);
-	lane_answer(s, m, n_fds ? fd : -1);
+	if (lacks_fd)
+		refuse_call(m);
+	else
+		lane_answer(s, m, n_fds ? fd : -1);
 	if (n_fds)
 		close(fd);
 	have_used_told(s);
@@ -192,14 +207,16 @@ static void *answer_others(void *arg)
 	return NULL;
 }
 
-/* The descriptor that was sent before its call was put into the ring. */
+/* The descriptor that was sent before its call was put into the ring. This process may have no number for it. */
 static int take_fd(struct lane_server *s)
 {
 	struct gsb_msg m;
 	unsigned n_fds = 1;
 	int fd = -1;
+	ssize_t n = gsb_channel_recv(s->socket, &m, sizeof(m), &fd, &n_fds);
 
-	if (gsb_channel_recv(s->socket, &m, sizeof(m), &fd, &n_fds) != sizeof(m) || !n_fds)
+	s->cmd->lacks_fd = n == -EMFILE;
+	if (n != -EMFILE && (n != sizeof(m) || !n_fds))
 		s->ended = true;
 	return fd;
 }
@@ -228,7 +245,10 @@ static void do_call(struct lane_server *s)
 	m->n_bytes = c->n_bytes;
 	m->fd = 0;
 	memcpy(m->bytes, c + 1, c->n_bytes);
-	lane_answer(s, m, s->call_fd);
+	if (c->lacks_fd)
+		refuse_call(m);
+	else
+		lane_answer(s, m, s->call_fd);
 	s->asks_again = m->err == -EINPROGRESS;
 	if (!s->asks_again)
 		end_call(s);

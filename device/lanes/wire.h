@@ -78,6 +78,7 @@ struct lane_cmd {
 		dst_map; /* copies: that end is so far behind the beginning of what is mapped by that number; 0: an address */
 	uint32_t n_bytes;      /* calls: behind it */
 	bool has_fd, is_asked; /* calls: one is in the socket; an answer is wanted */
+	bool lacks_fd;	       /* one belongs to it, and is not there: it is refused */
 	union {
 		struct gsb_cmd cmd; /* its pointers mean nothing; the cookie is a flight */
 		uint64_t n[LANE_N_NUMBERS];

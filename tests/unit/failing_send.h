@@ -1,5 +1,5 @@
 /*
- * failing_send.h - sends of this process that fail once, as the kernel's may.
+ * failing_send.h - sends of a thread that fail once, as the kernel's may.
  */
 #ifndef GSB_TESTS_UNIT_FAILING_SEND_H
 #define GSB_TESTS_UNIT_FAILING_SEND_H
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int next_send_fails_with; /* an errno; 0: none */
+static _Thread_local int next_send_fails_with; /* an errno; 0: none */
 
 ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {

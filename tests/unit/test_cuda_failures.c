@@ -846,15 +846,21 @@ static void test_host_backings_share_a_descriptor(void **state)
 	assert_int_equal(n_live(), 0);
 }
 
-/* A pinner has done it, and nothing is left to do. */
+/* Mapped, and made ready by a pinner; nobody has access. */
+static void prepare_of_host(struct life *l, struct host_backing *h)
+{
+	make_of_host(l, h);
+	assert_int_equal(l->ops->backing_map(h->b, 1, AREA_BASE), 0);
+	l->ops->host_prepare(l->dev, 1, AREA_BASE, GSB_BACKING_UNIT);
+}
+
+/* Nothing is left to do. */
 static void test_host_backing_that_is_prepared_is_registered_once(void **state)
 {
 	struct life l = {0};
 	struct host_backing h;
 
-	make_of_host(&l, &h);
-	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
-	l.ops->host_prepare(l.dev, AREA_BASE, GSB_BACKING_UNIT);
+	prepare_of_host(&l, &h);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(give_access(&l, &h), 0);
 	assert_int_equal(fake.calls("cuMemHostRegister_v2"), 1);
@@ -875,9 +881,7 @@ static void test_host_backing_that_was_only_prepared_goes(void **state)
 	struct life l = {0};
 	struct host_backing h;
 
-	make_of_host(&l, &h);
-	assert_int_equal(l.ops->backing_map(h.b, 1, AREA_BASE), 0);
-	l.ops->host_prepare(l.dev, AREA_BASE, GSB_BACKING_UNIT);
+	prepare_of_host(&l, &h);
 	assert_true(can_read(AREA_BASE));
 	l.ops->backing_unmap(h.b, 1, AREA_BASE);
 	await_unregistered();
@@ -1740,8 +1744,8 @@ static void test_pin_that_was_only_prepared_is_given_back(void **state)
 	struct life l = {0};
 	struct gsb_space *space = make_space(&l);
 
-	l.ops->host_prepare(l.dev, HOST_BASE, 4096);
-	l.ops->host_prepare(l.dev, HOST_BASE + 8192, 4096);
+	l.ops->host_prepare(l.dev, 1, HOST_BASE, 4096);
+	l.ops->host_prepare(l.dev, 1, HOST_BASE + 8192, 4096);
 	assert_int_equal(l.ops->host_pin(space, HOST_BASE, 4096), 0);
 	assert_int_equal(fake.live(FAKE_REGISTERED), 2);
 	close_all(&l);
@@ -1752,7 +1756,7 @@ static void test_pin_of_another_size_than_was_prepared_is_its_own(void **state)
 	struct life l = {0};
 	struct gsb_space *space = make_space(&l);
 
-	l.ops->host_prepare(l.dev, HOST_BASE, 4096);
+	l.ops->host_prepare(l.dev, 1, HOST_BASE, 4096);
 	assert_int_equal(l.ops->host_pin(space, HOST_BASE, 8192), 0);
 	assert_int_equal(l.ops->host_unpin(space, HOST_BASE, 8192), 0);
 	assert_int_equal(l.ops->host_pin(space, HOST_BASE, 4096), 0);
@@ -1796,7 +1800,7 @@ static void test_pinner_waits_for_what_goes(void **state)
 	for (unsigned i = 1; i <= 100; i++) {
 		assert_int_equal(l.ops->host_pin(space, HOST_BASE, 8192), 0);
 		assert_int_equal(l.ops->host_unpin(space, HOST_BASE, 8192), 0);
-		l.ops->host_prepare(l.dev, HOST_BASE + 4096, 8192);
+		l.ops->host_prepare(l.dev, 1, HOST_BASE + 4096, 8192);
 		assert_int_equal(l.ops->host_pin(space, HOST_BASE + 4096, 8192), 0);
 		assert_int_equal(l.ops->host_unpin(space, HOST_BASE + 4096, 8192), 0);
 		assert_int_equal(fake.calls("cuMemHostRegister_v2"), 2 * i);
@@ -1889,7 +1893,7 @@ static void test_compiled_code_is_kept_where_it_is_said(void **state)
 /* As the pinner does; the context for it is made while the device serves already. */
 static void prepare_pin(struct life *l)
 {
-	l->ops->host_prepare(l->dev, HOST_BASE, HOST_SIZE);
+	l->ops->host_prepare(l->dev, 1, HOST_BASE, HOST_SIZE);
 }
 
 static void test_device_of_many_has_a_context_for_pinning(void **state)

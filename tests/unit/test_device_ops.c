@@ -1484,6 +1484,28 @@ static void test_backing_of_host_is_given_access_as_often_as_asked(void **state)
 	end_file(&f);
 }
 
+/* Where its program is, by whoever has the time, and not when the device is to have access. */
+static void test_backing_of_host_is_made_ready_before_it_is_asked_for(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct file f = make_file();
+	struct gsb_backing *b = make_of_host(rig, &f, 0, 1);
+	struct stat st;
+
+	assert_int_equal(ops->backing_map(b, 1, AREA_BASE), 0);
+	assert_int_equal(fstat(f.fd, &st), 0);
+	assert_int_equal(st.st_blocks, 0);
+	ops->host_prepare(rig->dev, 1, AREA_BASE, UNIT);
+	assert_int_equal(fstat(f.fd, &st), 0);
+	assert_int_equal(st.st_blocks, UNIT / 512);
+	assert_int_equal(ops->backing_access(b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+			 0);
+	assert_int_equal(word_at(rig, rig->space, AREA_BASE), 0);
+	end_backing(rig, b, 1, AREA_BASE);
+	end_file(&f);
+}
+
 /* What was there may be going yet. */
 static void test_backing_of_host_is_mapped_again_as_soon_as_it_is_unmapped(void **state)
 {
@@ -5001,6 +5023,7 @@ static int map_on_gpu(char *spec)
 		ON_GPU(test_backing_of_host_of_what_is_no_unit_is_einval),
 		ON_GPU(test_backing_of_host_keeps_its_file),
 		ON_GPU(test_backing_of_host_is_given_access_as_often_as_asked),
+		ON_GPU(test_backing_of_host_is_made_ready_before_it_is_asked_for),
 		ON_GPU(test_backing_of_host_is_mapped_again_as_soon_as_it_is_unmapped),
 		ON_GPU(test_backing_of_another_owner_is_mapped_where_one_of_host_was),
 		ON_GPU(test_copies_run_over_what_is_of_the_host_and_what_is_not),

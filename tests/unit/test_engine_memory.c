@@ -7,9 +7,14 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "broker/engine/code/code.h"
@@ -703,6 +708,70 @@ static void test_functions_of_who_leaves_are_freed_in_turns(void **state)
 	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
 }
 
+/* ---- the window of who has gone ---- */
+
+#define PART_BYTES (16 * MB) /* of what is unmapped at a time */
+#define N_PARTS	   3
+
+static struct {
+	bool looks;
+	pthread_t engine;
+	_Atomic unsigned n_of_engine, n_of_others; /* of a window, or of a part */
+	sem_t may;				   /* others go on */
+} unmapping;
+
+int munmap(void *at, size_t size)
+{
+	if (unmapping.looks && (size == PART_BYTES || size == N_PARTS * PART_BYTES)) {
+		if (pthread_equal(pthread_self(), unmapping.engine)) {
+			unmapping.n_of_engine++;
+		} else {
+			sem_wait(&unmapping.may);
+			unmapping.n_of_others++;
+		}
+	}
+	return (int)syscall(SYS_munmap, at, size);
+}
+
+static uint32_t *window_of(const struct kit_tenant *t)
+{
+	return (uint32_t *)(uintptr_t)gsb_host_window_base(t->t->slot);
+}
+
+/* However many pages are in it: the engine serves others meanwhile, the next one in the same place, too. */
+static void test_window_of_who_has_gone_goes_without_the_engine(void **state)
+{
+	static const struct gsb_tenant_limits limits = {.host_mem_bytes = N_PARTS * PART_BYTES,
+							.staging_bytes = MB};
+	struct fixture *f = *state;
+	struct kit_tenant gone, next;
+	uint32_t *window;
+	char why[256];
+
+	kit_tenant_init(&gone, &f->c.k, &limits);
+	window = window_of(&gone);
+	*window = 5;
+	unmapping.engine = pthread_self();
+	sem_init(&unmapping.may, 0, 0);
+	unmapping.looks = true;
+	gsb_tenant_leave(gone.t);
+	while (!kit_tenant_is_gone(&gone))
+		gsb_engine_turn(f->c.k.engine);
+	assert_int_equal(kit_tenant_admit(&next, &f->c.k, &limits, why, sizeof(why)), 0);
+	assert_ptr_equal(window_of(&next), window);
+	assert_int_equal(*window, 0);
+	*window = 7;
+	for (unsigned i = 0; i < N_PARTS; i++)
+		sem_post(&unmapping.may);
+	kit_settle(&f->c.k);
+	unmapping.looks = false;
+	assert_int_equal(*window, 7);
+	assert_int_equal(unmapping.n_of_engine, 0);
+	assert_int_equal(unmapping.n_of_others, N_PARTS);
+	kit_tenant_free(&gone);
+	kit_tenant_finish(&next);
+}
+
 /* ---- ends ---- */
 
 static void test_context_that_ends_answers_its_waiting_calls(void **state)
@@ -1073,6 +1142,7 @@ int main(void)
 		memory_test(test_function_that_is_not_found_is_not_charged),
 		memory_test(test_functions_of_an_unloaded_module_are_freed_in_turns),
 		memory_test(test_functions_of_who_leaves_are_freed_in_turns),
+		memory_test(test_window_of_who_has_gone_goes_without_the_engine),
 		memory_test(test_kernel_that_takes_modules_past_code_memory_is_out_of_memory),
 		memory_test(test_context_that_ends_answers_its_waiting_calls),
 		memory_test(test_refusal_of_who_has_left_is_not_the_next_ones),

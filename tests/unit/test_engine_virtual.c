@@ -768,11 +768,12 @@ static void test_end_of_one_with_many_mappings_goes_in_parts(void **state)
 /* What a pinner was told to make ready. */
 static struct {
 	_Atomic unsigned n;
-	uint64_t addr[4], size[4];
+	uint64_t owner[4], addr[4], size[4];
 } told;
 
-static void note_prepared(struct gsb_device *dev, uint64_t addr, uint64_t size)
+static void note_prepared(struct gsb_device *dev, uint64_t owner, uint64_t addr, uint64_t size)
 {
+	told.owner[told.n] = owner;
 	told.addr[told.n] = addr;
 	told.size[told.n] = size;
 	told.n++;
@@ -816,6 +817,7 @@ static void test_host_memory_is_made_ready_before_the_device_has_it(void **state
 	assert_int_equal(told.addr[1], at);
 	assert_int_equal(told.addr[2], at + 3 * UNIT);
 	assert_int_equal(told.size[2], UNIT);
+	assert_int_equal(told.owner[2], gsb_tenant_owner(f->a.t));
 	assert_int_equal(set_access(&f->a, at, 4, GSB_MAPPING_NONE), 0);
 	assert_int_equal(told.n, 3);
 }

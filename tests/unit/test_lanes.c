@@ -27,6 +27,7 @@
 #include "device/lanes/table.h"
 #include "shm/channel.h"
 #include "tests/unit/descriptors.h"
+#include "tests/unit/failing_send.h"
 #include "tests/unit/patient.h"
 
 #define DEVICE_BASE	 0x400000000000ull
@@ -871,6 +872,32 @@ static void test_opened_and_mapped_memory_leaves_nothing_behind(void **state)
 	assert_int_equal(n_memory_files(getpid()), 0);
 }
 
+/* What one may lend is bounded: it is told, and another one lends as before. */
+static void test_lane_lends_no_more_than_its_share(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_backing *b[3] = {NULL}, *other;
+	uint64_t addr, offset, size;
+	const rlim_t was = limit_descriptors(2 * GSB_N_SLOTS * 2); /* two of them */
+
+	for (unsigned i = 0; i < 2; i++)
+		b[i] = lend(rig, 0, i);
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	assert_int_equal(rig->ops->mem_share(rig->space[0], addr, &b[2], &offset, &size), -ENOMEM);
+	assert_int_equal(rig->ops->backing_create(rig->dev, 1, GSB_BACKING_UNIT, &b[2]), 0);
+	assert_int_equal(rig->ops->backing_map(b[2], 2, AREA_BASE), -ENOMEM);
+	other = lend(rig, 1, 9);
+	rig->ops->backing_destroy(b[0]);
+	assert_int_equal(rig->ops->backing_map(b[2], 2, AREA_BASE), 0);
+	rig->ops->backing_unmap(b[2], 2, AREA_BASE);
+	rig->ops->backing_destroy(b[2]);
+	b[0] = lend(rig, 0, 3);
+	rig->ops->backing_destroy(b[0]);
+	rig->ops->backing_destroy(b[1]);
+	rig->ops->backing_destroy(other);
+	limit_descriptors(was);
+}
+
 /* A unit each of a file. */
 static void make_of_host(struct rig *rig, int fd, struct gsb_backing *b[N_OF_HOST])
 {
@@ -905,6 +932,125 @@ static void test_backings_of_host_share_a_descriptor_on_both_sides(void **state)
 	settle(rig);
 	assert_int_equal(n_files(l->pid, "of-a-tenant"), 0);
 	close(fd);
+}
+
+static int new_file(const char *name)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC);
+
+	assert_int_equal(ftruncate(fd, (N_OF_HOST + 1) * GSB_BACKING_UNIT), 0);
+	return fd;
+}
+
+static int ask_of_host(struct rig *rig, int fd, uint64_t i, struct gsb_backing **b)
+{
+	return rig->raw->backing_of_host(rig->dev, 1, fd, i * GSB_BACKING_UNIT, GSB_BACKING_UNIT,
+					 b);
+}
+
+static int await_of_host(struct rig *rig, int fd, uint64_t i, struct gsb_backing **b)
+{
+	int err;
+
+	while ((err = ask_of_host(rig, fd, i, b)) == -EINPROGRESS)
+		await_news(rig);
+	return err;
+}
+
+/* Who asks is told at once, and the lane waits for nothing that does not come. */
+static void test_call_whose_descriptor_cannot_be_sent_is_refused_alone(void **state)
+{
+	struct rig *rig = *state;
+	struct lane *l = rig->space[0]->lane;
+	struct gsb_backing *b[2] = {NULL};
+	const int fd[2] = {new_file("of-one"), new_file("of-another")};
+
+	next_send_fails_with = ETOOMANYREFS;
+	assert_int_equal(ask_of_host(rig, fd[0], 0, &b[0]), -ENOMEM);
+	assert_null(l->requests);
+	assert_int_equal(await_of_host(rig, fd[1], 0, &b[1]), 0);
+	assert_int_equal(n_files(l->pid, "of-one"), 0);
+	assert_int_equal(n_files(l->pid, "of-another"), 1);
+	assert_int_equal(await_of_host(rig, fd[0], 0, &b[0]), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		rig->ops->backing_destroy(b[i]);
+		close(fd[i]);
+	}
+}
+
+/* It has waited for room, and others behind it have their own. */
+static void test_kept_call_whose_descriptor_cannot_be_sent_is_refused_alone(void **state)
+{
+	struct rig *rig = *state;
+	struct lane *l = rig->space[0]->lane;
+	struct gsb_backing *b[N_OF_HOST + 1] = {NULL};
+	const int fd[2] = {new_file("of-one"), new_file("of-another")};
+	unsigned n = 0;
+
+	stop(l);
+	while (!l->unsent) {
+		assert_true(n < N_OF_HOST);
+		assert_int_equal(ask_of_host(rig, fd[0], n, &b[n]), -EINPROGRESS);
+		n++;
+	}
+	assert_int_equal(ask_of_host(rig, fd[1], n, &b[n]), -EINPROGRESS);
+	next_send_fails_with = ENOMEM;
+	assert_true(lane_send_kept(l));
+	kill(l->pid, SIGCONT);
+	assert_int_equal(await_of_host(rig, fd[1], n, &b[n]), 0);
+	assert_int_equal(n_files(l->pid, "of-another"), 1);
+	assert_int_equal(await_of_host(rig, fd[0], n - 1, &b[n - 1]), -ENOMEM);
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(await_of_host(rig, fd[0], i, &b[i]), 0);
+		rig->ops->backing_destroy(b[i]);
+	}
+	rig->ops->backing_destroy(b[n]);
+	for (unsigned i = 0; i < 2; i++)
+		close(fd[i]);
+}
+
+/* A lane has a limit, too: with what it has it goes on. */
+static void test_call_whose_descriptor_has_no_number_in_the_lane_is_refused_alone(void **state)
+{
+	struct rig *rig = *state;
+	struct lane *l = rig->space[0]->lane;
+	struct gsb_backing *b = NULL;
+	struct gsb_module *module;
+	struct rlimit was, none;
+	char log[256] = "";
+	int fd = new_file("of-one");
+
+	assert_int_equal(prlimit(l->pid, RLIMIT_NOFILE, NULL, &was), 0);
+	none = (struct rlimit){3, was.rlim_max}; /* but those that are there */
+	assert_int_equal(prlimit(l->pid, RLIMIT_NOFILE, &none, NULL), 0);
+	assert_int_equal(await_of_host(rig, fd, 0, &b), -ENOMEM);
+	assert_int_equal(rig->ops->module_load(rig->space[0], endless_ptx, sizeof(endless_ptx),
+					       &module, log, sizeof(log)),
+			 -ENOMEM);
+	assert_int_equal(prlimit(l->pid, RLIMIT_NOFILE, &was, NULL), 0);
+	assert_int_equal(await_of_host(rig, fd, 0, &b), 0);
+	assert_int_equal(n_files(l->pid, "of-one"), 1);
+	assert_int_equal(rig->ops->module_load(rig->space[0], endless_ptx, sizeof(endless_ptx),
+					       &module, log, sizeof(log)),
+			 0);
+	rig->ops->backing_destroy(b);
+	close(fd);
+}
+
+/* An image is too long for a message, and goes by a descriptor: who waits has the answer, and its lane lives. */
+static void test_load_whose_image_cannot_be_sent_is_refused_alone(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_module *module;
+	char log[256] = "";
+
+	next_send_fails_with = ENOMEM;
+	assert_int_equal(rig->ops->module_load(rig->space[0], endless_ptx, sizeof(endless_ptx),
+					       &module, log, sizeof(log)),
+			 -ENOMEM);
+	assert_int_equal(rig->ops->module_load(rig->space[0], endless_ptx, sizeof(endless_ptx),
+					       &module, log, sizeof(log)),
+			 0);
 }
 
 /* Nobody takes the answer any more. */
@@ -1441,6 +1587,11 @@ int main(int argc, char **argv)
 		ON_LANES(test_each_has_the_memory_that_it_has_asked_for),
 		ON_LANES(test_opened_and_mapped_memory_leaves_nothing_behind),
 		ON_LANES(test_backings_of_host_share_a_descriptor_on_both_sides),
+		ON_LANES(test_lane_lends_no_more_than_its_share),
+		ON_LANES(test_call_whose_descriptor_cannot_be_sent_is_refused_alone),
+		ON_LANES(test_kept_call_whose_descriptor_cannot_be_sent_is_refused_alone),
+		ON_LANES(test_call_whose_descriptor_has_no_number_in_the_lane_is_refused_alone),
+		ON_LANES(test_load_whose_image_cannot_be_sent_is_refused_alone),
 		ON_LANES(test_memory_that_nobody_takes_goes_back),
 		ON_LANES(test_memory_that_no_descriptor_is_left_for_is_refused),
 		ON_LANES(test_memory_that_is_on_its_way_back_is_waited_for),

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/checked.h"
 #include "base/log.h"
@@ -234,7 +236,8 @@ static int prepare(struct gsb_ctx *ctx, struct gsb_ranges *owned, const struct g
 	if (!p)
 		return -ENOMEM;
 	*p = (struct preparation){
-		.job = {.addr = addr,
+		.job = {.owner = gsb_tenant_owner(ctx->tenant),
+			.addr = addr,
 			.size = gsb_ranges_find(&ctx->tenant->host_taken, addr)->size,
 			.done = prepared},
 		.ctx = ctx,
@@ -500,4 +503,40 @@ void gsb_memory_host_ctx_finish(struct gsb_ctx *ctx)
 		release_host(ctx->tenant, was.start);
 	}
 	gsb_ranges_finish(&ctx->host_owned);
+}
+
+/* ---- the end of a tenant ---- */
+
+static void swept(struct gsb_punch_job *job)
+{
+	free(job);
+}
+
+/* A thread may have what this takes; where there is none it is done at once. */
+static void sweep(struct gsb_tenant *t, void *at, uint64_t size, int fd)
+{
+	struct gsb_punch_job *job = calloc(1, sizeof(*job));
+
+	if (job) {
+		*job = (struct gsb_punch_job){
+			.fd = fd, .gone = at, .gone_bytes = size, .done = swept};
+		if (!gsb_puncher_give(t->puncher, job))
+			return;
+	}
+	free(job);
+	munmap(at, size);
+	close(fd);
+}
+
+void gsb_memory_host_leave(struct gsb_tenant *t)
+{
+	const uint64_t base = gsb_host_window_base(t->slot), size = t->limits.host_mem_bytes;
+	void *moved = gsb_window_move(base, size);
+
+	if (moved) {
+		sweep(t, moved, size, t->host_fd);
+		return;
+	}
+	gsb_window_unmap(base, size);
+	close(t->host_fd);
 }

@@ -34,6 +34,8 @@ int gsb_memory_free_async(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ctx);
 int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_mem_alloc *body);
+/* Its window and the file of that: a thread gives back their pages, and the window's numbers are free at once. */
+void gsb_memory_host_leave(struct gsb_tenant *t);
 int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_mem_free *body);
 /* Of a context: its maps. */

@@ -40,7 +40,7 @@ static void *pinner_main(void *arg)
 
 	pthread_setname_np(pthread_self(), GSB_PINNER_NAME);
 	while ((job = wait_for_job(p))) {
-		p->dev->ops->host_prepare(p->dev, job->addr, job->size);
+		p->dev->ops->host_prepare(p->dev, job->owner, job->addr, job->size);
 		give_back(p, job);
 	}
 	return NULL;

@@ -16,7 +16,7 @@
 /* Its giver's memory until done is called, on the engine's thread. */
 struct gsb_pin_job {
 	struct gsb_pin_job *next;
-	uint64_t addr, size;
+	uint64_t owner, addr, size; /* as host_prepare of ops.h has them */
 	void (*done)(struct gsb_pin_job *job);
 };
 

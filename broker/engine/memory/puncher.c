@@ -6,16 +6,30 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <utlist.h>
 
-#define PUNCHER_NAME "gsb-puncher"
+#define PUNCHER_NAME   "gsb-puncher"
+#define UNMAPPED_BYTES (16u << 20)
 
 static void punch(struct gsb_punch_job *job, const struct gsb_range *r)
 {
 	if (fallocate(job->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		      (off_t)(r->start - job->base), (off_t)r->size))
 		job->err = -errno;
+}
+
+/* While one is unmapped nobody can map anything: part by part, a millisecond each. */
+static void unmap(uint8_t *at, size_t left)
+{
+	while (left) {
+		size_t part = left < UNMAPPED_BYTES ? left : UNMAPPED_BYTES;
+
+		munmap(at, part);
+		at += part;
+		left -= part;
+	}
 }
 
 static void give_back(struct gsb_puncher *p, struct gsb_punch_job *job)
@@ -36,6 +50,10 @@ static void *puncher_main(void *arg)
 	pthread_setname_np(pthread_self(), PUNCHER_NAME);
 	for (size_t i = 0; i < job->ranges.n_items; i++)
 		punch(job, &job->ranges.items[i]);
+	if (job->gone) {
+		unmap(job->gone, job->gone_bytes);
+		close(job->fd);
+	}
 	give_back(job->puncher, job);
 	return NULL;
 }

@@ -724,6 +724,7 @@ static bool next_to_expose(const struct gsb_tenant *t, const struct gsb_rec_back
 
 static void expose(struct exposure *x, const struct gsb_mapping *m)
 {
+	x->job.owner = gsb_tenant_owner(x->tenant);
 	x->job.addr = m->addr;
 	x->job.size = m->size;
 	gsb_pinner_give(x->tenant->pinner, &x->job);
