@@ -471,6 +471,7 @@ void gsb_ptx_parse_body(struct gsb_ptx_parser *p, struct gsb_ptx_func *f, struct
 		add_ret(p);
 	keep_body(p, f);
 	f->has_body = true;
+	f->target_sm = p->unit_sm;
 }
 
 void gsb_ptx_body_finish(struct gsb_ptx_body *b)

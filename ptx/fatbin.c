@@ -238,6 +238,7 @@ static int find_in_fatbin(const void *bytes, size_t size, const struct wanted *w
 struct parts {
 	const uint8_t *at, *end;
 	const struct wanted *wanted;
+	bool lacks; /* one of them has nothing that is wanted */
 };
 
 /* The next part that has what is wanted, in *e. 1, 0 (no more), -EBADMSG. */
@@ -255,20 +256,27 @@ static int next_part(struct parts *p, struct gsb_fatbin_entry *e)
 		p->at += size;
 		if (ret != -ENOEXEC)
 			return ret ? ret : 1;
+		p->lacks = true;
 	}
 	return 0;
 }
 
-/* Bytes that all of it takes, each text with an end of its last line. */
+/*
+ * Bytes that all of it takes, each text with an end of its last line. None where a part has nothing and the others only what
+ * stands in for theirs: that is NVIDIA's device runtime, linked to a program of machine code alone.
+ */
 static int measure_parts(struct parts p, uint64_t *bytes)
 {
 	struct gsb_fatbin_entry e;
+	bool own = false;
 	int more;
 
-	for (*bytes = 0; (more = next_part(&p, &e)) > 0;)
+	for (*bytes = 0; (more = next_part(&p, &e)) > 0; own |= e.sm <= p.wanted->cc)
 		if (gsb_add_overflows(*bytes, e.raw_size + 1, bytes) ||
 		    *bytes > GSB_FATBIN_MAX_RAW_BYTES)
 			return -EBADMSG;
+	if (p.lacks && !own)
+		*bytes = 0;
 	return more;
 }
 
@@ -304,11 +312,15 @@ static int find_in_parts(const void *bytes, size_t size, const struct wanted *w,
 			 struct gsb_arena *arena, const char **text, size_t *len, char *err,
 			 size_t err_size)
 {
-	struct parts p = {bytes, (const uint8_t *)bytes + size, w};
-	uint64_t total = 0;
+	struct parts p = {.end = (const uint8_t *)bytes + size, .wanted = w};
+	uint64_t linked = 0, total = 0;
 	char *joined;
-	int ret = measure_parts(p, &total);
+	int ret;
 
+	if (!container_end(bytes, size, &linked))
+		return malformed(err, err_size, "fatbin");
+	p.at = (const uint8_t *)bytes + linked;
+	ret = measure_parts(p, &total);
 	if (!ret && !total)
 		return -ENOEXEC;
 	joined = ret ? NULL : gsb_arena_alloc(arena, total);

@@ -339,7 +339,7 @@ static int reach(const struct gsb_ptx_module *m, struct gsb_arena *arena, struct
 int gsb_ptx_kernel_build(const struct gsb_ptx_module *m, const struct gsb_ptx_func *entry,
 			 struct gsb_arena *arena, struct gsb_ptx_kernel *out)
 {
-	struct gsb_ptx_kernel k = {.entry = entry, .target_sm = m->target_sm};
+	struct gsb_ptx_kernel k = {.entry = entry, .target_sm = entry->target_sm};
 	int err;
 
 	if (!entry->is_entry || !entry->has_body)

@@ -31,7 +31,7 @@ struct gsb_ptx_kernel {
 	uint64_t local_bytes;	 /* deepest chain of frames without recursion */
 	uint64_t const_bytes;	 /* .const variables of the module */
 	uint32_t regs;		 /* estimate, the largest of the functions; live.h */
-	uint32_t target_sm;	 /* the module's: 75 */
+	uint32_t target_sm;	 /* of the module that it came from, before it was linked: 75 */
 	uint32_t max_threads;	 /* .maxntid or .reqntid, multiplied; 0 = no limit given */
 	bool recursive;		 /* a cycle of calls */
 	bool indirect; /* an indirect call: all functions whose address is taken are reachable */

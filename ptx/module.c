@@ -138,6 +138,7 @@ static void parse_target(struct gsb_ptx_parser *p)
 	for (uint32_t i = 3;
 	     i < first.len && first.at[i] >= '0' && first.at[i] <= '9' && sm < 10000; i++)
 		sm = sm * 10 + (uint32_t)(first.at[i] - '0');
+	p->unit_sm = sm;
 	if (p->m->target && sm <= p->m->target_sm)
 		return;
 	p->m->target_sm = sm;

@@ -46,6 +46,7 @@ struct gsb_ptx_parser {
 	struct gsb_ptx_vec hidden;     /* names that belong to the modules before this one alone */
 	uint32_t n_renamed;	       /* of those, what got another name so far */
 	uint32_t unit_line;	       /* where the module that is read began; 0: it is the first */
+	uint32_t unit_sm;	       /* what it says it is for: 75 */
 	struct gsb_ptx_body body;
 	uint32_t scope_mark; /* names.n where the innermost scope began */
 	uint32_t nesting;    /* of expressions and initialisers */

@@ -298,6 +298,7 @@ struct gsb_ptx_func {
 	bool is_entry;
 	bool has_body; /* false: declared only (vprintf, malloc, ...) */
 	uint8_t linkage;
+	uint32_t target_sm; /* of the module that its body came from */
 	struct gsb_ptx_tuning tuning;
 
 	const struct gsb_ptx_var *params, *rets; /* space PARAM, or REG with ->reg set */

@@ -24,6 +24,33 @@ __global__ void through_pointer(unary_pointer *f, int *x)
 	x[threadIdx.x] = (*f)(x[threadIdx.x]);
 }
 
+__global__ void compiled_for(int *sm)
+{
+#ifdef __CUDA_ARCH__
+	*sm = __CUDA_ARCH__ / 10;
+#endif
+}
+
+/* Not launched. NVIDIA's device runtime is linked because of it, and has PTX for newer GPUs alone. */
+__global__ void asks_device_runtime(int *x)
+{
+	cudaGetDevice(x);
+}
+
+/* CUB looks for its kernel by this number. */
+static void expect_ptx_version(int *dev)
+{
+	cudaFuncAttributes attrs;
+	int sm = 0;
+
+	compiled_for<<<1, 1>>>(dev);
+	CHECK(cudaMemcpy(&sm, dev, sizeof(sm), cudaMemcpyDeviceToHost));
+	CHECK(cudaFuncGetAttributes(&attrs, compiled_for));
+	EXPECT(attrs.ptxVersion == sm);
+	CHECK(cudaFuncGetAttributes(&attrs, there));
+	EXPECT(attrs.ptxVersion == sm);
+}
+
 static void expect_all(const int *dev, int (*want)(int))
 {
 	int host[32];
@@ -60,6 +87,7 @@ static void run()
 	CHECK(cudaMemcpy(dev, host, sizeof(host), cudaMemcpyHostToDevice));
 	through_pointer<<<1, 32>>>(f, dev);
 	expect_all(dev, [](int i) { return 3 * i; });
+	expect_ptx_version(dev);
 	CHECK(cudaFree(dev));
 }
 

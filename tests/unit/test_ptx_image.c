@@ -778,6 +778,46 @@ static void test_find_ptx_of_a_linked_fatbin_goes_before_that_of_its_parts(void 
 	free(made);
 }
 
+/* Machine code of @p's first parts and, with PTX of newer GPUs alone, of the last, as NVIDIA's device runtime is. */
+static void link_with_newer(struct program *p)
+{
+	link_program(p);
+	for (int i = 0; i < N_PARTS; i++) {
+		start(&p->parts[i]);
+		add_entry(&p->parts[i], GSB_FATBIN_ELF, 90, GSB_FATBIN_PLAIN, "code", 4);
+	}
+	add_text(&p->parts[N_PARTS - 1], 121, GSB_FATBIN_PLAIN, TEXT_80);
+}
+
+static const char *find_executable(const struct program *p)
+{
+	static char err[GSB_FATBIN_ERROR_BYTES];
+	struct gsb_image image;
+	const char *text;
+	size_t len;
+	void *made;
+
+	assert_int_equal(gsb_image_gather(&p->wrapper, &image, &made), 0);
+	if (gsb_image_find_executable_ptx(image.bytes, image.size, 90, &arena, &text, &len, err,
+					  sizeof(err)))
+		text = err;
+	free(made);
+	return text;
+}
+
+static void test_find_ptx_that_stands_in_for_some_of_a_linked_program_is_none(void **state)
+{
+	link_with_newer(&program);
+	assert_begins(find_executable(&program), "the fatbin has no PTX for compute capability 9.0 "
+						 "(it has sm_90 cubin)");
+	add_text(&program.parts[0], 75, GSB_FATBIN_PLAIN, TEXT_75);
+	assert_begins(find_executable(&program), TEXT_75 "\n" TEXT_80);
+	link_with_newer(&program);
+	add_text(&program.parts[0], 100, GSB_FATBIN_PLAIN, TEXT_75);
+	add_text(&program.parts[1], 100, GSB_FATBIN_PLAIN, TEXT_75);
+	assert_begins(find_executable(&program), TEXT_75 "\n" TEXT_75 "\n" TEXT_80);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -797,6 +837,7 @@ int main(void)
 		CASE(test_gather_leaves_other_images_where_they_are),
 		CASE(test_gather_refuses_a_part_that_is_no_fatbin),
 		CASE(test_find_ptx_of_a_linked_fatbin_goes_before_that_of_its_parts),
+		CASE(test_find_ptx_that_stands_in_for_some_of_a_linked_program_is_none),
 		CASE(test_cubin_tells_of_its_kernel),
 		CASE(test_cubin_says_that_variables_are_managed),
 		CASE(test_cubin_that_leaves_vprintf_to_the_driver_prints),

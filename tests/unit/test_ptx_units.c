@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
+#include "ptx/kernel.h"
 #include "ptx/print.h"
 #include "tests/unit/ptx_text.h"
 
@@ -38,6 +39,17 @@ static const struct gsb_ptx_func *called_by_k(const struct gsb_ptx_module *m)
 			return k->insns[i].call->target.func;
 	fail_msg("k calls nothing");
 	return NULL;
+}
+
+static uint32_t target_of(const struct gsb_ptx_module *m, const char *name)
+{
+	struct gsb_arena arena;
+	struct gsb_ptx_kernel k;
+
+	gsb_arena_init(&arena, 1 << 20);
+	assert_int_equal(gsb_ptx_kernel_build(m, func(m, name), &arena, &k), 0);
+	gsb_arena_finish(&arena);
+	return k.target_sm;
 }
 
 static void test_units_declaration_means_the_definition_before_and_behind(void **state)
@@ -71,6 +83,24 @@ static void test_units_names_that_are_not_shared_stay_apart(void **state)
 	assert_int_equal(m->vars[1]->init[0], 2);
 	assert_string_equal(m->vars[0]->name, "x$1");
 	assert_int_equal(gsb_ptx_find_var(m, "x")->init[0], 2);
+	gsb_ptx_module_destroy(m);
+}
+
+/* NVIDIA's device runtime, which is linked to all that was compiled by parts, has PTX for newer GPUs alone. */
+static void test_units_kernel_is_for_what_its_own_module_says(void **state)
+{
+	struct gsb_ptx_module *m = parse(
+		".version 8.0\n.target sm_90\n.address_size 64\n"
+		".weak .entry shared() { ret; }\n.visible .entry old() { ret; }\n"
+		".version 9.0\n.target sm_121\n.address_size 64\n"
+		".weak .entry shared() { ret; }\n.visible .entry young() { ret; }\n"
+		".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry oldest() { ret; }\n");
+
+	assert_int_equal(m->target_sm, 121);
+	assert_int_equal(target_of(m, "old"), 90);
+	assert_int_equal(target_of(m, "young"), 121);
+	assert_int_equal(target_of(m, "oldest"), 75);
+	assert_int_equal(target_of(m, "shared"), 90);
 	gsb_ptx_module_destroy(m);
 }
 
@@ -191,6 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_units_declaration_means_the_definition_before_and_behind),
 		cmocka_unit_test(test_units_names_that_are_not_shared_stay_apart),
+		cmocka_unit_test(test_units_kernel_is_for_what_its_own_module_says),
 		cmocka_unit_test(test_units_printed_parse_again),
 		cmocka_unit_test(test_units_hidden_name_is_found_from_outside),
 		cmocka_unit_test(test_units_variables_are_one_whatever_comes_first),
