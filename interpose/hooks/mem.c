@@ -318,9 +318,9 @@ void gsb_mem_say_no_host_room(size_t n)
 
 	if (!atomic_exchange(&said, true))
 		gsb_log_say(
-			"there is no room for %zu bytes of pinned, managed or registered memory, of which this "
-			"program may have %llu: CUDA_ERROR_OUT_OF_MEMORY; host_memory in gsbroker.conf "
-			"(gsbrun --config) gives more",
+			"there is no room for %zu bytes of pinned, managed or registered memory: "
+			"CUDA_ERROR_OUT_OF_MEMORY; this program may have %llu in all, and host_memory in gsbroker.conf "
+			"(gsbrun --config) gives more; if it has less than that, the machine or its driver has no more",
 			n, (unsigned long long)gsb_proc.host_bytes);
 }
 
