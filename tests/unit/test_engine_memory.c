@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -747,8 +748,10 @@ static void test_window_of_who_has_gone_goes_without_the_engine(void **state)
 	struct kit_tenant gone, next;
 	uint32_t *window;
 	char why[256];
+	int file;
 
 	kit_tenant_init(&gone, &f->c.k, &limits);
+	file = gone.t->host_fd;
 	window = window_of(&gone);
 	*window = 5;
 	unmapping.engine = pthread_self();
@@ -768,6 +771,7 @@ static void test_window_of_who_has_gone_goes_without_the_engine(void **state)
 	assert_int_equal(*window, 7);
 	assert_int_equal(unmapping.n_of_engine, 0);
 	assert_int_equal(unmapping.n_of_others, N_PARTS);
+	assert_int_equal(fcntl(file, F_GETFD), -1);
 	kit_tenant_free(&gone);
 	kit_tenant_finish(&next);
 }
