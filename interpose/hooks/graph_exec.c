@@ -17,9 +17,11 @@ static CUresult instantiate(CUgraphExec *exec, CUgraph graph, cuuint64_t flags)
 	struct gsb_graph *g = gsb_cu_graph_get(graph);
 	CUresult result = g ? gsb_capture_unsafe() : CUDA_ERROR_INVALID_VALUE;
 
-	/* Its memory, and what decides in it, is one graph's at a time: that which it was moved into, if it was. */
+	if (!result && g->is_inner)
+		result = CUDA_ERROR_NOT_SUPPORTED;
+	/* Its memory, and what decides in it, is one graph's at a time. */
 	if (!result && (g->has_memory || gsb_graph_has_conditions(g)) &&
-	    ((g->has_memory && g->is_inner) || gsb_cu_exec_get((CUgraphExec)g->exec)))
+	    gsb_cu_exec_get((CUgraphExec)g->exec))
 		result = CUDA_ERROR_NOT_SUPPORTED;
 	if (!result)
 		result = gsb_cu_exec_create(g, flags, exec);
@@ -287,19 +289,16 @@ static CUresult become(struct gsb_cu_exec *x, struct gsb_graph *old, const struc
 }
 
 /* @old: of x, or in it */
-static CUresult update(struct gsb_cu_exec *x, struct gsb_graph *old, CUgraph graph,
+static CUresult update(struct gsb_cu_exec *x, struct gsb_graph *old, const struct gsb_graph *new,
 		       CUgraphExecUpdateResultInfo *info)
 {
-	const struct gsb_graph *new = gsb_cu_graph_get(graph);
-
-	if (!new)
-		return CUDA_ERROR_INVALID_VALUE;
 	info->result = compare(old, new, info);
 	return info->result ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : become(x, old, new);
 }
 
 CUresult hook_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
 {
+	const struct gsb_graph *new;
 	struct gsb_cu_exec *x;
 
 	if (!info)
@@ -307,7 +306,9 @@ CUresult hook_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpda
 	*info = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_ERROR};
 	gsb_cu_graphs_lock();
 	x = gsb_cu_exec_get(exec);
-	return gsb_graph_leave(x ? update(x, x->graph, graph, info) : CUDA_ERROR_INVALID_VALUE);
+	new = gsb_cu_graph_get(graph);
+	return gsb_graph_leave(x && new && !new->is_inner ? update(x, x->graph, new, info)
+							  : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult hook_cuGraphExecUpdate_v1(CUgraphExec exec, CUgraph graph, CUgraphNode *node,
@@ -337,15 +338,15 @@ CUresult hook_cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode h
 {
 	CUgraphExecUpdateResultInfo info;
 	const struct gsb_graph_node *node;
-	CUresult result;
+	const struct gsb_graph *new;
 
 	gsb_cu_graphs_lock();
 	node = find(exec, handle);
-	if (!node || node->work.type != CU_GRAPH_NODE_TYPE_GRAPH)
+	new = gsb_cu_graph_get(child);
+	if (!node || node->work.type != CU_GRAPH_NODE_TYPE_GRAPH || !new)
 		return gsb_graph_leave(CUDA_ERROR_INVALID_VALUE);
-	result = update(gsb_cu_exec_get(exec), node->work.child, child, &info);
 	return gsb_graph_leave(
-		result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE ? CUDA_ERROR_INVALID_VALUE : result);
+		update(gsb_cu_exec_get(exec), node->work.child, new, &info));
 }
 
 /* ---- switched off and on ---- */

@@ -105,6 +105,8 @@ static CUresult child_work(CUgraph child, struct gsb_graph_work *out)
 
 	CUresult result = gsb_graph_check_copy(g);
 
+	if (!result && g->is_inner)
+		result = CUDA_ERROR_NOT_SUPPORTED;
 	return result ? result : gsb_cu_graph_result(gsb_graph_work_copy(&work, out));
 }
 
@@ -272,11 +274,12 @@ CUresult hook_cuGraphAddEventNode(const struct gsb_node_place *place, CUgraphNod
 	return gsb_graph_add_node(place, event_work(type, event, &work), &work);
 }
 
+/* NVIDIA's driver takes one into itself, too, and walks round that circle later, to its program's end. */
 static CUresult check_move(const struct gsb_graph *g, const struct gsb_graph *moved)
 {
-	if (!g || !moved || gsb_graph_is_owned(moved) || gsb_graph_is_in(g, moved))
+	if (!g || !moved || moved->is_capturing || gsb_graph_is_in(g, moved))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (gsb_graph_has_conditions(moved))
+	if (moved->is_inner || gsb_graph_has_conditions(moved))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	/* Its memory is one executable graph's, and comes late to what is in a graph already. */
 	return moved->has_memory && (g->is_inner || gsb_cu_exec_get((CUgraphExec)moved->exec))
