@@ -28,6 +28,7 @@ libdevice_la_SOURCES = \
 	device/cuda/pages.c device/cuda/pages.h \
 	device/cuda/partition.c device/cuda/partition.h \
 	device/cuda/print.c device/cuda/print.h \
+	device/cuda/said.c device/cuda/said.h \
 	device/cuda/queue.c device/cuda/queue.h \
 	device/cuda/send.c device/cuda/send.h \
 	device/cuda/tensor.c device/cuda/tensor.h \
@@ -87,6 +88,11 @@ libexec_PROGRAMS += broker/gsb-lane
 broker_gsb_lane_SOURCES = device/lanes/main.c
 broker_gsb_lane_LDADD = libdevice.la libprogram.la
 lane_program = -DGSB_LANE_PROGRAM='"$(abs_top_builddir)/broker/gsb-lane"'
+
+check_PROGRAMS += tests/unit/test_said
+tests_unit_test_said_SOURCES = tests/unit/test_said.c
+tests_unit_test_said_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_said_LDADD = libdevice.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_device_range
 tests_unit_test_device_range_SOURCES = tests/unit/test_device_range.c

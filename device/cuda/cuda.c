@@ -22,6 +22,7 @@
 #include "device/cuda/partition.h"
 #include "device/cuda/print.h"
 #include "device/cuda/queue.h"
+#include "device/cuda/said.h"
 #include "device/cuda/tensor.h"
 #include "device/cuda/texture.h"
 #include "device/cuda/threads.h"
@@ -82,14 +83,16 @@ static int make_context(struct cuda_device *dev, char *err, size_t err_size)
 }
 
 /* Where CUDA finds no daemon of MPS it goes without, and says nothing. */
-static void look_for_mps(const struct cuda_device *dev)
+static void look_for_mps(struct cuda_device *dev)
 {
 	const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
 	int enabled = 0;
 
 	if (!folder ||
-	    dev->cu.cuDeviceGetAttribute(&enabled, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, dev->id) ||
-	    enabled)
+	    dev->cu.cuDeviceGetAttribute(&enabled, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, dev->id))
+		return;
+	dev->is_client = enabled;
+	if (enabled)
 		return;
 	gsb_log(GSB_LOG_WARN, "cuda",
 		"this engine is no client of the MPS daemon in %s: its kernels and those of others take turns",
@@ -220,6 +223,8 @@ static int build(struct cuda_device *dev, const struct gsb_device_params *p, int
 	struct start start = {.begun_ns = gsb_clock_ns(), .since_ns = gsb_clock_ns()};
 	int res = cuda_driver_open(&dev->cu, p, err, err_size);
 
+	if (p->hears_stderr)
+		cuda_said_hear();
 	dev->single = p->single;
 	note_step(&start, "driver");
 	if (!res)

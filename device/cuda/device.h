@@ -121,7 +121,8 @@ struct cuda_device {
 	/* ---- parts of the SMs ---- */
 	CUdevResource sm_groups[CUDA_N_SM_GROUPS];
 	unsigned n_sm_groups;
-	bool single; /* for one process: nobody is to have other SMs */
+	bool single;	/* for one process: nobody is to have other SMs */
+	bool is_client; /* of MPS */
 	struct cuda_partition *partitions;
 
 	/* ---- work ---- */
@@ -169,6 +170,8 @@ struct gsb_space {
 	struct cuda_print
 		*_Atomic print;	      /* NULL: none of its modules prints; the loader makes it */
 	_Atomic uint64_t print_bytes; /* that were asked for; 0: none */
+	bool asserted;		      /* an assertion may have failed in a kernel of its: */
+	size_t said_at;		      /* what the driver says of that (said.h) is read from here */
 };
 
 static inline struct cuda_device *to_cuda(struct gsb_device *dev)

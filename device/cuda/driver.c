@@ -76,6 +76,7 @@ static int find_functions(struct cuda_driver *d, void *library, char *err, size_
 	return 0;
 }
 
+/* A server of MPS that ends with the fault of a client of its gives that to who comes as well. */
 int cuda_no_start(CUresult result)
 {
 	switch (result) {
@@ -83,7 +84,9 @@ int cuda_no_start(CUresult result)
 	case CUDA_ERROR_MPS_SERVER_NOT_READY:
 	case CUDA_ERROR_MPS_MAX_CLIENTS_REACHED:
 	case CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED: return -EBUSY;
-	default: return -ENODEV;
+	default:
+		return getenv("CUDA_MPS_PIPE_DIRECTORY") && cuda_is_fatal(result) ? -EBUSY
+										  : -ENODEV;
 	}
 }
 

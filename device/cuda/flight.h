@@ -24,7 +24,9 @@ struct cuda_flight {
 	struct cuda_landing landing;
 	struct cuda_outlook outlook;
 	struct cuda_print *print; /* NULL: it is nothing that prints */
-	bool waits;		  /* for its company, and is not sent yet */
+	struct gsb_space
+		*asserts; /* whose kernel it is, if an assertion in it may fail; else NULL */
+	bool waits;	  /* for its company, and is not sent yet */
 };
 
 struct gsb_queue {

@@ -240,6 +240,9 @@ static int make_ours(const char *text, size_t len, bool *prints, char **out)
 	return err;
 }
 
+/* What a failed one calls; machine code has its name, too. */
+static const char assertion[] = "__assertfail";
+
 static int keep(const void *code, size_t len, bool as_it_is, struct cuda_code *out)
 {
 	char *copy = NULL;
@@ -249,7 +252,10 @@ static int keep(const void *code, size_t len, bool as_it_is, struct cuda_code *o
 
 	out->len = copy ? strlen(copy) : len;
 	out->bytes = copy || err ? copy : copy_of(code, len);
-	return out->bytes && !err ? 0 : -ENOMEM;
+	if (!out->bytes)
+		return -ENOMEM;
+	out->asserts = memmem(out->bytes, out->len, assertion, sizeof(assertion) - 1);
+	return 0;
 }
 
 /* A fatbin says itself what lies in it. The driver would follow the pointer of a wrapper, and believe the sizes of another fatbin. */

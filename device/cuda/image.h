@@ -28,6 +28,7 @@ struct cuda_code {
 	void *bytes;	       /* a copy, unpacked, with a NUL behind it */
 	size_t len;	       /* without that */
 	bool prints;	       /* into the ring of its space */
+	bool asserts;	       /* an assertion in it may fail */
 	bool has_managed;      /* or, of PTX, may have; not for the driver as it is (managed.h) */
 	bool has_no_variables; /* as far as its PTX shows; false: it may have some */
 	uint64_t variable_bytes;

@@ -30,6 +30,7 @@
 #include "device/cuda/module.h"
 #include "device/cuda/pages.h"
 #include "device/cuda/print.h"
+#include "device/cuda/said.h"
 #include "device/cuda/send.h"
 #include "device/cuda/texture.h"
 
@@ -622,6 +623,7 @@ int cuda_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
 		return -ENOMEM;
 	space->dev = to_cuda(dev);
 	space->owner = p->owner;
+	space->said_at = cuda_said_bytes();
 	space->base = p->device_base;
 	space->size = size;
 	cuda_space_limit(space, p->mem_limit_bytes);

@@ -42,6 +42,7 @@ struct cuda_image {
 	struct cuda_image *prev, *next; /* of dev->images, while it is shared */
 	bool shared;			/* by many, or by one after the other */
 	bool prints;			/* into the ring of its space (print.h) */
+	bool asserts;			/* an assertion in it may fail */
 	unsigned n_users;
 	uint64_t hash;
 	size_t size;
@@ -389,6 +390,7 @@ static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
 	(*out)->n_users = 1;
 	(*out)->variable_bytes = code.variable_bytes;
 	(*out)->prints = code.prints;
+	(*out)->asserts = code.asserts;
 	(*out)->bounds = code.bounds;
 	code.bounds = (struct cuda_bounds){0};
 	err = save_variables(*out, &code, log, log_size);
@@ -624,6 +626,7 @@ int cuda_function_get(struct gsb_module *m, const char *name, struct gsb_functio
 	f->kernel = kernel;
 	f->params_bytes = info->params_bytes;
 	f->print = m->image->prints ? atomic_load(&m->space->print) : NULL;
+	f->asserts = m->image->asserts;
 	f->smem_max = info->attrs[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
 	f->has_clusters = info->attrs[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET] ||
 			  info->attrs[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];

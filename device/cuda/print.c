@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "device/cuda/host.h"
 #include "device/cuda/print_ptx.h"
+#include "device/cuda/said.h"
 #include "device/print.h"
 #include "ptx/image.h"
 #include "ptx/ptx.h"
@@ -369,6 +370,10 @@ int cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_st
 		*to_stderr = false;
 	if (p)
 		tell_limit(p);
+	if (!n && n_left && space->asserted) {
+		n = cuda_said_read(&space->said_at, buf, size);
+		*to_stderr = true;
+	}
 	*more = n || !n_left;
 	return (int)n;
 }

@@ -12,7 +12,7 @@
  * memory lies behind the bus, and is read only when the ring looks full. The text itself goes there at once: the device's is gone after a fault.
  *
  * Machine code has its calls made: what it says still goes the driver's way. So where an image has both, PTX that prints is taken
- * (image.h).
+ * (image.h). What the driver says of a failed assertion comes behind all that, from said.h.
  */
 #ifndef GSB_DEVICE_CUDA_PRINT_H
 #define GSB_DEVICE_CUDA_PRINT_H

@@ -11,7 +11,8 @@
  * While commands come and go the engine polls. When nothing has happened for a while it sleeps on a timer (pace.h). With
  * nothing in flight the timer is off.
  *
- * A fault writes no number: while commands are in flight the context is asked for its health once in a while.
+ * A fault writes no number: while commands are in flight the context is asked for its health once in a while. But in a client of MPS what is
+ * behind a kernel whose assertion failed goes on, and writes: there each of these has ended when the context says that it is well.
  */
 #include "device/cuda/queue.h"
 
@@ -444,9 +445,29 @@ static void mark_last(struct gsb_queue *q)
 	mark_end(q->first, q->last);
 }
 
+/* Whether a kernel that has ended so has said something. */
+static bool has_said(struct cuda_print *print, struct gsb_space *asserts, CUresult result)
+{
+	bool has = print && cuda_print_has_text(print);
+
+	if (gsb_likely(!asserts || result != CUDA_ERROR_ASSERT))
+		return has;
+	asserts->asserted = true;
+	return true;
+}
+
+static struct cuda_print *print_of(const struct gsb_cmd *cmd)
+{
+	return cmd->kind == GSB_CMD_LAUNCH ? cmd->launch.function->print : NULL;
+}
+
+static struct gsb_space *asserts_of(const struct gsb_cmd *cmd)
+{
+	return cmd->kind == GSB_CMD_LAUNCH && cmd->launch.function->asserts ? cmd->space : NULL;
+}
+
 /* A command that ends before it began. */
-static int complete_at_once(struct cuda_device *dev, uint64_t cookie, CUresult result,
-			    struct cuda_print *print)
+static int complete_at_once(struct cuda_device *dev, uint64_t cookie, CUresult result, bool printed)
 {
 	struct gsb_completion *c;
 
@@ -455,7 +476,7 @@ static int complete_at_once(struct cuda_device *dev, uint64_t cookie, CUresult r
 	c = gsb_done_push(&dev->done);
 	c->cookie = cookie;
 	c->result = result;
-	c->printed = print && cuda_print_has_text(print);
+	c->printed = printed;
 	c->start_ns = c->end_ns = gsb_clock_ns();
 	return 0;
 }
@@ -465,11 +486,6 @@ static uint64_t blocks_of(const struct gsb_cmd *cmd)
 	const uint32_t *g = cmd->launch.grid;
 
 	return cmd->kind == GSB_CMD_LAUNCH ? (uint64_t)g[0] * g[1] * g[2] : 0;
-}
-
-static struct cuda_print *print_of(const struct gsb_cmd *cmd)
-{
-	return cmd->kind == GSB_CMD_LAUNCH ? cmd->launch.function->print : NULL;
 }
 
 static void append(struct gsb_queue *q, struct cuda_flight *f)
@@ -493,7 +509,7 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	int err;
 
 	if (cuda_lost(dev))
-		return complete_at_once(dev, cmd->cookie, cuda_lost(dev), NULL);
+		return complete_at_once(dev, cmd->cookie, cuda_lost(dev), false);
 	f = take_flight(dev);
 	if (!f) {
 		mark_last(q);
@@ -506,6 +522,7 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	f->issued_ns = now;
 	f->n_blocks = blocks_of(cmd);
 	f->print = print_of(cmd);
+	f->asserts = asserts_of(cmd);
 	f->landing = (struct cuda_landing){0};
 	f->result = CUDA_SUCCESS;
 	err = send(q, cmd, f);
@@ -521,11 +538,13 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	give_flight(dev, f);
 	mark_last(q);
 	if (err == -EIO) /* its kernel may have begun, and said something */
-		return complete_at_once(dev, cmd->cookie, cuda_lost(dev), print_of(cmd));
+		return complete_at_once(dev, cmd->cookie, cuda_lost(dev),
+					has_said(print_of(cmd), asserts_of(cmd), cuda_lost(dev)));
 	if (q->flights) /* it would complete before those that it is behind */
 		return err;
-	return err == -EFAULT ? complete_at_once(dev, cmd->cookie, CUDA_ERROR_ILLEGAL_ADDRESS, NULL)
-			      : err;
+	return err == -EFAULT
+		       ? complete_at_once(dev, cmd->cookie, CUDA_ERROR_ILLEGAL_ADDRESS, false)
+		       : err;
 }
 
 /* ---- what runs, as another thread sees it ---- */
@@ -580,14 +599,14 @@ void cuda_wait_for_running(struct cuda_device *dev)
 
 /* ---- completions ---- */
 
-static void begin_completion(struct gsb_completion *c, const struct cuda_flight *f)
+static void begin_completion(struct gsb_completion *c, const struct cuda_flight *f, CUresult result)
 {
 	memset(c, 0, offsetof(struct gsb_completion, detail));
 	c->detail[0] = 0;
 	c->cookie = f->cookie;
-	c->result = f->result;
+	c->result = result;
 	c->n_blocks = f->n_blocks;
-	c->printed = f->print && cuda_print_has_text(f->print);
+	c->printed = has_said(f->print, f->asserts, result);
 }
 
 static void end_flight(struct gsb_queue *q, struct cuda_flight *f)
@@ -611,8 +630,15 @@ static void see(struct gsb_queue *q, uint32_t number)
 	atomic_store_explicit(&q->dev->ended[q->index], number, memory_order_release);
 }
 
+/* A stream with nothing to do is not ready while a fault is being told, or while it zeroes something for a moment. */
+static bool is_well(struct cuda_device *dev)
+{
+	return !cuda_note(dev, dev->cu.cuStreamQuery(dev->zero_stream));
+}
+
 static unsigned take_ended(struct gsb_queue *q, struct gsb_completion *out, unsigned max)
 {
+	bool well = !q->dev->is_client;
 	unsigned n = 0;
 
 	see(q, q->dev->words[q->index]);
@@ -620,9 +646,11 @@ static unsigned take_ended(struct gsb_queue *q, struct gsb_completion *out, unsi
 	while (n < max && q->flights && has_ended(q, q->flights)) {
 		struct cuda_flight *f = q->flights;
 
+		if (f->asserts && !well && !(well = is_well(q->dev)))
+			break;
 		if (is_marked(q, f))
 			see(q, f->until);
-		begin_completion(&out[n], f);
+		begin_completion(&out[n], f, f->result);
 		fill_times(q, f, &out[n++]);
 		end_flight(q, f);
 	}
@@ -637,8 +665,7 @@ static unsigned take_lost(struct gsb_queue *q, struct gsb_completion *out, unsig
 	while (n < max && q->flights) {
 		struct cuda_flight *f = q->flights;
 
-		begin_completion(&out[n], f);
-		out[n].result = cuda_lost(q->dev);
+		begin_completion(&out[n], f, cuda_lost(q->dev));
 		out[n].start_ns = f->issued_ns;
 		out[n++].end_ns = gsb_clock_ns();
 		f->landing.dst = 0;

@@ -345,8 +345,7 @@ CUresult hook_cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode h
 	new = gsb_cu_graph_get(child);
 	if (!node || node->work.type != CU_GRAPH_NODE_TYPE_GRAPH || !new)
 		return gsb_graph_leave(CUDA_ERROR_INVALID_VALUE);
-	return gsb_graph_leave(
-		update(gsb_cu_exec_get(exec), node->work.child, new, &info));
+	return gsb_graph_leave(update(gsb_cu_exec_get(exec), node->work.child, new, &info));
 }
 
 /* ---- switched off and on ---- */

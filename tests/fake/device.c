@@ -70,7 +70,7 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 	return fake_leave(CUDA_SUCCESS);
 }
 
-static bool has_mps_daemon(void)
+bool fake_is_client(void)
 {
 	const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
 	char path[256];
@@ -87,7 +87,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 		return result;
 	*value = (unsigned)attribute < GSB_N_DEVICE_ATTRS ? info()->attrs[attribute] : 0;
 	if (attribute == CU_DEVICE_ATTRIBUTE_MPS_ENABLED)
-		*value = has_mps_daemon();
+		*value = fake_is_client();
 	if (attribute == CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH ||
 	    attribute == CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED)
 		*value = 1;

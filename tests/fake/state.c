@@ -249,7 +249,7 @@ bool fake_reset(void)
 	fake.n_early = 0;
 	fake.no_descriptors = false;
 	fake.heap_bytes = 0;
-	fake.lost = CUDA_SUCCESS;
+	fake.lost = fake.told_next = CUDA_SUCCESS;
 	fake_leave(CUDA_SUCCESS);
 	return clean;
 }

@@ -36,6 +36,8 @@ struct fake {
 	pthread_cond_t change; /* something has completed */
 	struct fake_object *objects;
 	CUresult lost;
+	CUresult
+		told_next; /* of a client of MPS: the next query of a stream is not ready, and then it is lost */
 
 	struct gsb_device *device; /* NULL: not initialised */
 	struct gsb_space *space;
@@ -80,6 +82,7 @@ void fake_wait_for_all(void);
 void fake_wait_for_kernels(void); /* those that run; no other begins meanwhile */
 CUresult fake_work_copy(CUstream stream, struct gsb_cmd_copy c);
 CUresult fake_work_error(int err); /* the driver's code for -errno of the device */
+bool fake_is_client(void);	   /* of a daemon of MPS, which is there */
 
 static inline uint64_t fake_handle(const void *p)
 {

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -88,11 +89,30 @@ static void go_on(struct fake_deferred *d)
 	free(d);
 }
 
+/* As the driver does, and as the device words it. */
+static void say_assertion(void)
+{
+	bool to_stderr, more = true;
+	char text[1024];
+
+	while (more) {
+		int n = fake.device->ops->print_read(fake.space, text, sizeof(text), &to_stderr,
+						     &more);
+
+		if (n > 0 && to_stderr)
+			fprintf(stderr, "%.*s", n, text);
+	}
+}
+
 static void complete(const struct gsb_completion *c)
 {
 	struct fake_mark *m = (struct fake_mark *)(uintptr_t)c->cookie;
 
-	if (c->result && !fake.lost)
+	if (c->result == CUDA_ERROR_ASSERT)
+		say_assertion();
+	if (c->result == CUDA_ERROR_ASSERT && fake_is_client())
+		fake.told_next = c->result;
+	else if (c->result && !fake.lost)
 		fake.lost = c->result;
 	if (!fake.lost) {
 		if (m->event) {
@@ -426,6 +446,10 @@ static CUresult query(const struct fake_stream *s)
 {
 	if (!s)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (fake.told_next) {
+		fake.lost = fake.told_next;
+		return CUDA_ERROR_NOT_READY;
+	}
 	return s->n_pending || fake.deferred ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 

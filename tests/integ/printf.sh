@@ -70,6 +70,35 @@ host: CUDA_ERROR_ASSERT"
 	end_broker
 }
 
+# $1: the isolation, of a GPU whose driver tells it on stderr of the process that asks, and lets a client of MPS go on for a moment.
+expect_assertion_told() {
+	real_device=cuda:0
+	export GSB_REAL_LIBCUDA=$build/tests/fake/libcuda.so
+	start_real_broker "isolation = $1"
+	printer assert
+	expect_equal "$(cat "$dir/out")" "host: before
+host: CUDA_ERROR_ASSERT"
+	expect_equal "$(grep -c "block: \[0,0,0\], thread: \[0,0,0\] Assertion .n > 2. failed" "$dir/err")" 1
+	expect_equal "$(grep -c "the driver says: .*Assertion" "$dir/broker.log")" 1
+	end_broker
+}
+
+printf_of_an_assertion_is_told_by_way_of_the_driver() {
+	expect_assertion_told shared
+}
+
+printf_of_an_assertion_is_told_to_clients_of_mps() {
+	mkdir "$dir/bin"
+	install -m 0755 "$srcdir/tests/fake/nvidia-cuda-mps-control" "$dir/bin/"
+	PATH=$dir/bin:$PATH expect_assertion_told mps
+}
+
+printf_of_an_assertion_is_told_in_lanes() {
+	mkdir "$dir/bin"
+	install -m 0755 "$srcdir/tests/fake/nvidia-cuda-mps-control" "$dir/bin/"
+	PATH=$dir/bin:$PATH expect_assertion_told lanes
+}
+
 # $1: the mode. The program's user reads it once, and whoever runs the broker has it in one line.
 expect_fault_told() {
 	local code=CUDA_ERROR_ILLEGAL_ADDRESS
@@ -104,6 +133,9 @@ run_case printf_comes_at_the_end_of_a_context
 run_case printf_of_what_nobody_waited_for_ends_with_the_program
 run_case printf_beyond_the_buffer_loses_the_oldest
 run_case printf_of_a_failed_assertion_is_on_stderr
+run_case printf_of_an_assertion_is_told_by_way_of_the_driver
+run_case printf_of_an_assertion_is_told_to_clients_of_mps
+run_case printf_of_an_assertion_is_told_in_lanes
 run_case printf_of_a_fault_is_on_stderr_once
 run_case printf_of_a_fault_comes_with_the_first_call_that_fails
 [ "$failures" -eq 0 ]

@@ -2057,6 +2057,17 @@ static void test_device_without_room_for_another_process_says_so(void **state)
 	expect_open("cuDevicePrimaryCtxRetain", CUDA_ERROR_INVALID_DEVICE, -ENODEV);
 }
 
+static void test_server_of_mps_that_ends_with_a_fault_is_one_without_room(void **state)
+{
+	setenv("CUDA_MPS_PIPE_DIRECTORY", "/nowhere", 1);
+	expect_open("cuInit", CUDA_ERROR_UNKNOWN, -EBUSY);
+	expect_open("cuDevicePrimaryCtxRetain", CUDA_ERROR_UNKNOWN, -EBUSY);
+	expect_open("cuDevicePrimaryCtxRetain", CUDA_ERROR_LAUNCH_FAILED, -EBUSY);
+	expect_open("cuDevicePrimaryCtxRetain", CUDA_ERROR_INVALID_DEVICE, -ENODEV);
+	unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+	expect_open("cuDevicePrimaryCtxRetain", CUDA_ERROR_UNKNOWN, -ENODEV);
+}
+
 /* ---- threads ---- */
 
 static void *library;
@@ -2236,6 +2247,7 @@ int main(void)
 		cmocka_unit_test(test_device_without_room_for_a_second_context_pins_in_the_first),
 		cmocka_unit_test(test_memory_of_the_second_context_is_not_sold),
 		cmocka_unit_test(test_device_without_room_for_another_process_says_so),
+		cmocka_unit_test(test_server_of_mps_that_ends_with_a_fault_is_one_without_room),
 		cmocka_unit_test(test_each_thread_makes_its_own_calls_and_no_others),
 	};
 
