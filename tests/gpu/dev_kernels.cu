@@ -1,7 +1,7 @@
 /*
  * dev_kernels.cu - kernels on which the law of contention is made (doc/model.md): measured as those of real_kernels.cu are, which it is
  * tested on. The first sixteen ask for one unit each, or for two in proportion; constants are fitted to these. The others mix units
- * as kernels do that work, and say how far that carries.
+ * as kernels do that work, and say how far that carries. The last is a probe alone.
  *
  * real_loop.cuh says what they have in common.
  */
@@ -451,5 +451,17 @@ REAL(filter, 256)
 			out[at & (n - 1)] = sum;
 			__syncthreads();
 		}
+	}
+}
+
+/* ---- a probe, of which nothing is fitted ---- */
+
+/* Additions to 64 words, in which all meet; nobody waits for what was there. */
+REAL(tally, 256)
+{
+	FOR_EACH_UNIT(unit) {
+#pragma unroll
+		for (u32 k = 0; k < 2; k++)
+			atomicAdd((u32 *)&out[(threadIdx.x + 32 * k) & 63], 1);
 	}
 }

@@ -139,9 +139,9 @@ static void test_what_is_no_profile_is_refused_by_line(void **state)
 		sprintf(many + strlen(many), "p,p\t%d,11\t1,1\t0,0\t1,1\t-\t1\n", i);
 	refuse(many, 9, "more than 8 divisions");
 	*many = 0;
-	for (int i = 0; i < 33; i++)
+	for (int i = 0; i < 49; i++)
 		sprintf(many + strlen(many), "p%d,q%d\t1,1\t1,1\t0,0\t1,1\t-\t1\n", i, i);
-	refuse(many, 33, "more than 64 kernels");
+	refuse(many, 49, "more than 96 kernels");
 }
 
 /* A file that ends early is one of fewer probes, not of wrong ones: no cut makes a crash or a number that is none. */
