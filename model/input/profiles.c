@@ -166,12 +166,8 @@ static bool met_all(const struct gsb_profiles *p, uint32_t kernel)
 static int find_probes(struct gsb_profiles *p, struct gsb_text_error *err)
 {
 	for (uint32_t i = 0; i < p->n; i++) {
-		if (!met_all(p, i))
-			continue;
-		if (p->n_probes == GSB_PROBES_MAX)
-			return gsb_text_refuse(err, 0, "more than %d kernels were beside all",
-					       GSB_PROBES_MAX);
-		p->probes[p->n_probes++] = i;
+		if (met_all(p, i))
+			p->probes[p->n_probes++] = i;
 	}
 	if (p->n_probes)
 		return 0;

@@ -25,7 +25,7 @@
 #include "model/gpu/text.h"
 #include "model/time/probes.h"
 
-#define GSB_PROFILES_KERNELS_MAX   96
+#define GSB_PROFILES_KERNELS_MAX   GSB_PROBES_MAX /* all of them may have met all */
 #define GSB_PROFILES_DIVISIONS_MAX 8
 #define GSB_PROFILES_NAME_MAX	   64
 

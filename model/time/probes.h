@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define GSB_PROBES_MAX	 64
+#define GSB_PROBES_MAX	 96
 #define GSB_PROBES_LEAST 0.0005 /* a speed below that counts as that: nobody can measure it */
 
 /* Two kernels beside each other in one division of the SMs. */

@@ -128,7 +128,7 @@ static void read_demands(struct world *w, const char *path)
 
 static struct gsb_profiles *read_profiles(const char *path)
 {
-	static char text[1 << 20];
+	static char text[4 << 20];
 	struct gsb_profiles *p;
 	struct gsb_text_error error;
 	FILE *f = fopen(path, "r");
@@ -141,7 +141,7 @@ static struct gsb_profiles *read_profiles(const char *path)
 		tsv_die(path, "no such file");
 	}
 	if (len == sizeof(text))
-		tsv_die(path, "more than a MiB");
+		tsv_die(path, "more than 4 MiB");
 	if (gsb_profiles_read(text, len, &p, &error))
 		tsv_die(path, error.what);
 	return p;
