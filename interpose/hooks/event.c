@@ -298,7 +298,7 @@ CUresult hook_cuIpcOpenEventHandle(CUevent *event, const CUipcEventHandle *handl
 	memcpy(&from, handle, sizeof(from));
 	result = gsb_cu_ctx_live(&life);
 	if (!result)
-		result = gsb_cu_event_open(life.wire, &from, &opened);
+		result = gsb_hook_opened(gsb_cu_event_open(life.wire, &from, &opened), "an event");
 	if (!result)
 		*event = (CUevent)opened;
 	return result;

@@ -246,6 +246,8 @@ CUresult hook_cuMemFree(CUdeviceptr ptr);
 CUresult hook_cuMemAllocAsync(CUdeviceptr *ptr, size_t n, CUstream stream);
 CUresult hook_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr);
 CUresult hook_cuIpcOpenMemHandle(CUdeviceptr *ptr, const CUipcMemHandle *handle, unsigned flags);
+/* The result; whose cause only the engine's log has is said to the program's user as well, once. */
+CUresult gsb_hook_opened(CUresult result, const char *what);
 CUresult hook_cuIpcCloseMemHandle(CUdeviceptr ptr);
 CUresult hook_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
 					   CUmemAllocationHandleType type,

@@ -3,8 +3,10 @@
  *
  * What was opened lies in this process's own window, as an allocation that another process pays for.
  */
+#include <stdatomic.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "interpose/core/post.h"
 #include "interpose/cu/alloc.h"
 #include "interpose/cu/ctx.h"
@@ -16,6 +18,18 @@
 
 static_assert(sizeof(CUipcMemHandle) == sizeof(struct gsb_ipc_handle), "one is the other");
 static_assert(sizeof(CUmemPoolPtrExportData) == sizeof(struct gsb_ipc_handle), "likewise");
+
+CUresult gsb_hook_opened(CUresult result, const char *what)
+{
+	static _Atomic bool said;
+
+	if (result == CUDA_ERROR_MAP_FAILED && !atomic_exchange(&said, true))
+		gsb_log_say("%s of a process that another engine serves is not opened "
+			    "(CUDA_ERROR_MAP_FAILED): processes that share are of one user, with "
+			    "isolation = shared or lanes, 64 of them at most",
+			    what);
+	return result;
+}
 
 /* ---- allocations ---- */
 
@@ -67,7 +81,7 @@ static CUresult open_memory(const void *from, uint64_t wire, struct gsb_alloc *a
 				    0, wire, a);
 	if (!result)
 		*ptr = a->addr;
-	return result;
+	return gsb_hook_opened(result, "memory");
 }
 
 CUresult hook_cuIpcOpenMemHandle(CUdeviceptr *ptr, const CUipcMemHandle *handle, unsigned flags)
@@ -118,7 +132,7 @@ CUresult hook_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handl
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (!gsb_descriptor_read((int)(intptr_t)from, GSB_IPC_BACKING, &brought))
 		return CUDA_ERROR_UNKNOWN;
-	result = gsb_cu_virtual_import(&brought, &made);
+	result = gsb_hook_opened(gsb_cu_virtual_import(&brought, &made), "memory");
 	if (!result)
 		*handle = made;
 	return result;

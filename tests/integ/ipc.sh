@@ -57,9 +57,23 @@ closed A import 1"
 	end_broker
 }
 
+# By a descriptor, and by a handle. With isolation = process each has an engine of its own, though the user is the same.
+shared_memory_of_another_engine_is_refused_with_the_reason() {
+	local way
+	for way in descriptor allocation; do
+		start_real_broker 'isolation = process' 'clock = real'
+		status_of tenant apart timeout "$LIMIT_S" "$program" $way
+		expect_match "$output" "memory of a process that another engine serves is not opened .* isolation = shared"
+		await_no_tenants
+		end_broker
+		rm "$dir/ready"
+	done
+}
+
 run_case shared_memory_answers_as_expected
 run_case shared_memory_is_in_one_account
 run_case shared_memory_of_a_killed_tenant_is_the_others
 run_case shared_memory_wants_its_secret
 run_case shared_memory_bears_a_program_that_closes_everything
+run_case shared_memory_of_another_engine_is_refused_with_the_reason
 [ "$failures" -eq 0 ]

@@ -68,6 +68,7 @@ shared_event_of_another_engine_is_refused_with_the_reason() {
 	start_real_broker 'isolation = process'
 	status_of tenant apart timeout "$LIMIT_S" "$program" ask
 	expect_match "$output" "^line [0-9]*: 205$"
+	expect_match "$output" "an event of a process that another engine serves is not opened .* isolation = shared"
 	expect_match "$(cat "$dir/broker.log")" "was handed an event of another engine .* isolation = shared"
 	await_no_tenants
 	end_broker
