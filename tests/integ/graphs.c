@@ -1602,7 +1602,7 @@ static void case_turn(void)
 	}
 }
 
-/* What the driver takes and the library does not: memory that is somebody else's, too, and the stack it runs on. */
+/* What the driver takes and the library does not: memory that is somebody else's, too. The stack it runs on it takes. */
 static void case_refused(void)
 {
 	uint8_t *p = pages(4), *stack = __builtin_alloca(8 * PAGE);

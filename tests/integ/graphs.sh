@@ -66,7 +66,7 @@ registered_memory_stays_the_programs() {
 	start_real_broker
 	expect_equal "$(tenant refused "$program" refused 2>"$dir/err")" "refused shared 801
 refused file 801
-refused stack 801
+refused stack 0
 refused half 801
 refused over-the-end 0
 refused child 0
