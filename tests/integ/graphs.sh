@@ -33,6 +33,15 @@ turn sum 3"
 	end_broker
 }
 
+graph_is_drawn_with_names() {
+	start_real_broker
+	expect_equal "$(tenant drawn "$program" drawn 2>"$dir/err")" "drawn print 0
+drawn kernel 1
+drawn copy 1
+drawn other-way 0"
+	end_broker
+}
+
 # A graph that was moved into another one is a part of it, and nobody else's.
 graph_that_was_moved_is_the_nodes() {
 	start_real_broker
@@ -80,6 +89,7 @@ refused unregister-after-reset 709"
 run_case graphs_answer_as_the_driver
 run_case graph_branches_run_at_once
 run_case graph_copies_take_their_turn
+run_case graph_is_drawn_with_names
 run_case graph_that_was_moved_is_the_nodes
 run_case registered_memory_stays_the_programs
 [ "$failures" -eq 0 ]
