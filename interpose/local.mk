@@ -23,6 +23,7 @@ interpose_sources = \
 	interpose/graph/plan.c interpose/graph/plan.h \
 	interpose/cu/advice.c interpose/cu/advice.h \
 	interpose/cu/alloc.c interpose/cu/alloc.h \
+	interpose/cu/aside.c interpose/cu/aside.h \
 	interpose/cu/array.c interpose/cu/array.h \
 	interpose/cu/capture.c interpose/cu/capture.h \
 	interpose/cu/copy.c interpose/cu/copy.h \
@@ -140,8 +141,8 @@ tests_unit_test_crew_SOURCES = tests/unit/test_crew.c interpose/core/crew.c inte
 tests_unit_test_crew_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_crew_LDFLAGS = -Wl,--wrap=gsb_spare_look,--wrap=getrusage
 tests_unit_test_crew_LDADD = libbase.la $(CMOCKA_LIBS)
-tests_unit_test_registered_SOURCES = tests/unit/test_registered.c interpose/cu/hold.c interpose/cu/hold.h \
-	interpose/cu/registered.c interpose/cu/registered.h
+tests_unit_test_registered_SOURCES = tests/unit/test_registered.c interpose/cu/aside.c interpose/cu/aside.h \
+	interpose/cu/hold.c interpose/cu/hold.h interpose/cu/registered.c interpose/cu/registered.h
 tests_unit_test_registered_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_registered_LDADD = libbase.la $(CMOCKA_LIBS)
 tests_unit_test_graph_SOURCES = tests/unit/test_graph.c interpose/graph/graph.c interpose/graph/graph.h \

@@ -4,13 +4,18 @@
 #include "interpose/cu/registered.h"
 
 #include <inttypes.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "interpose/cu/aside.h"
 #include "interpose/cu/hold.h"
 
 #define PIECE_BYTES \
@@ -28,6 +33,21 @@ static void *at(uint64_t addr)
 	return (void *)(uintptr_t)addr;
 }
 
+/* Whole pages are copied, with what AddressSanitizer keeps free between the objects of a stack. */
+#ifdef __SANITIZE_ADDRESS__
+__attribute__((no_sanitize_address)) static void copy_pages(void *to, const void *from,
+							    uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes / 8; i++)
+		((volatile uint64_t *)to)[i] = ((const volatile uint64_t *)from)[i];
+}
+#else
+static void copy_pages(void *to, const void *from, uint64_t bytes)
+{
+	memcpy(to, from, bytes);
+}
+#endif
+
 /* ---- swapped ---- */
 
 /* The window's pages once more, at addr, in place of what is there: one step for whoever reads. */
@@ -40,67 +60,135 @@ static bool map_mirror(uint64_t addr, uint64_t mirror, uint64_t bytes)
 	return true;
 }
 
-/* Private pages with the same bytes, likewise. */
-static bool map_private(uint64_t addr, uint64_t bytes)
+/* Private pages with the same bytes, likewise; before, if any, gets them, too. */
+static bool map_private(uint64_t addr, uint64_t bytes, uint8_t *before)
 {
 	void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (copy == MAP_FAILED)
 		return false;
-	memcpy(copy, at(addr), bytes);
+	copy_pages(copy, at(addr), bytes);
+	if (before)
+		memcpy(before, copy, bytes);
 	if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at(addr)) != MAP_FAILED)
 		return true;
 	munmap(copy, bytes);
 	return false;
 }
 
-static bool unmap_mirror(uint64_t addr, uint64_t bytes)
+/* What is done to pages, aside if they are those of this thread's own stack. */
+struct swap {
+	struct gsb_mirror *m;
+	uint64_t done; /* so many bytes of it */
+};
+
+static void swap_back(void *arg)
 {
+	struct swap *s = arg;
 	struct gsb_hold hold;
-	bool is_done;
 
 	gsb_hold_begin(&hold);
-	gsb_hold_writers(&hold, addr, bytes);
-	is_done = map_private(addr, bytes);
+	gsb_hold_writers(&hold, s->m->addr, s->m->size);
+	if (map_private(s->m->addr, s->m->size, s->m->before))
+		s->done = s->m->size;
 	gsb_hold_end(&hold);
-	return is_done;
 }
 
-static bool swap_piece(const struct gsb_hold *hold, uint64_t addr, uint64_t mirror, uint64_t bytes)
+static bool unmap_mirror(struct gsb_mirror *m)
 {
+	struct swap s = {.m = m};
+
+	return gsb_call_aside(m->addr, m->size, swap_back, &s) && s.done;
+}
+
+/* What goes to the mirror: all bytes, or those that are not what they were. */
+__attribute__((no_sanitize_address)) static void copy_changed(uint8_t *mirror, const uint8_t *now,
+							      const uint8_t *before, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes; i++)
+		if (now[i] != before[i])
+			mirror[i] = now[i];
+}
+
+static bool swap_piece(const struct gsb_hold *hold, const struct gsb_mirror *m, uint64_t from,
+		       uint64_t bytes)
+{
+	uint64_t addr = m->addr + from, mirror = m->mirror + from;
 	bool is_done;
 
 	gsb_hold_writers(hold, addr, bytes);
-	memcpy(at(mirror), at(addr), bytes);
+	if (m->before)
+		copy_changed(at(mirror), at(addr), m->before + from, bytes);
+	else
+		copy_pages(at(mirror), at(addr), bytes);
 	is_done = map_mirror(addr, mirror, bytes);
 	gsb_hold_let_go(hold, addr, bytes);
 	return is_done;
 }
 
-/* How much of it is swapped: all, unless the process may have no more mappings. */
-static uint64_t swap_pieces(const struct gsb_mirror *m)
+/* All of it is swapped, unless the process may have no more mappings. */
+static void swap_pieces(void *arg)
 {
+	struct swap *s = arg;
 	struct gsb_hold hold;
-	uint64_t done = 0, bytes = 0;
+	uint64_t bytes;
 
 	gsb_hold_begin(&hold);
-	for (; done < m->size; done += bytes) {
-		bytes = m->size - done < PIECE_BYTES ? m->size - done : PIECE_BYTES;
-		if (!swap_piece(&hold, m->addr + done, m->mirror + done, bytes))
+	for (; s->done < s->m->size; s->done += bytes) {
+		bytes = s->m->size - s->done < PIECE_BYTES ? s->m->size - s->done : PIECE_BYTES;
+		if (!swap_piece(&hold, s->m, s->done, bytes))
 			break;
 	}
 	gsb_hold_end(&hold);
-	return done;
 }
 
-static CUresult swap_out(const struct gsb_mirror *m)
+static CUresult swap_out(struct gsb_mirror *m)
 {
-	uint64_t done = swap_pieces(m);
+	struct swap s = {.m = m};
 
-	if (done == m->size)
+	gsb_call_aside(m->addr, m->size, swap_pieces, &s);
+	if (s.done == m->size)
 		return CUDA_SUCCESS;
-	return !done || unmap_mirror(m->addr, done) ? CUDA_ERROR_OUT_OF_MEMORY
-						    : CUDA_ERROR_MAP_FAILED;
+	m->size = s.done;
+	return !s.done || unmap_mirror(m) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_MAP_FAILED;
+}
+
+/* ---- fork ---- */
+
+/*
+ * A thread that forks stands on pages of its stack, and parent and child would both call and return on them: these are
+ * private until the child is on its own. What the parent writes meanwhile goes to the mirror, where the device may
+ * have written, too.
+ */
+static void leave_stack(void)
+{
+	pthread_rwlock_wrlock(&lock);
+	for (uint32_t i = 0; i < n_mirrors; i++) {
+		struct gsb_mirror *m = &mirrors[i];
+
+		if (!gsb_is_underfoot(m->addr, m->size))
+			continue;
+		m->before = malloc(m->size);
+		if (m->before && !unmap_mirror(m)) {
+			free(m->before);
+			m->before = NULL;
+		}
+	}
+}
+
+static void come_back(void)
+{
+	for (uint32_t i = 0; i < n_mirrors; i++) {
+		struct gsb_mirror *m = &mirrors[i];
+		struct swap s = {.m = m};
+
+		if (!m->before)
+			continue;
+		gsb_call_aside(m->addr, m->size, swap_pieces, &s);
+		free(m->before);
+		m->before = NULL;
+	}
+	pthread_rwlock_unlock(&lock);
 }
 
 /*
@@ -109,15 +197,19 @@ static CUresult swap_out(const struct gsb_mirror *m)
  */
 static void leave_parent(void)
 {
-	for (uint32_t i = 0; i < n_mirrors; i++)
-		map_private(mirrors[i].addr, mirrors[i].size); /* it has no other thread */
+	for (uint32_t i = 0; i < n_mirrors; i++) { /* it has no other thread */
+		if (!mirrors[i].before)
+			map_private(mirrors[i].addr, mirrors[i].size, NULL);
+		free(mirrors[i].before);
+	}
 	n_mirrors = 0;
 	atomic_store_explicit(&gsb_n_registered, 0, memory_order_relaxed);
+	pthread_rwlock_unlock(&lock);
 }
 
 static void watch_forks(void)
 {
-	pthread_atfork(NULL, NULL, leave_parent);
+	pthread_atfork(leave_stack, come_back, leave_parent);
 }
 
 /* ---- what may be swapped ---- */
@@ -125,19 +217,15 @@ static void watch_forks(void)
 struct region {
 	uint64_t begin, end, inode;
 	char access[8];
-	bool is_stack;
 };
 
 static bool read_region(FILE *maps, struct region *r)
 {
-	char line[512], name[256] = "";
+	char line[512];
 
-	if (!fgets(line, sizeof(line), maps) ||
-	    sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64 " %255s", &r->begin,
-		   &r->end, r->access, &r->inode, name) < 4)
-		return false;
-	r->is_stack = !strncmp(name, "[stack", 6);
-	return true;
+	return fgets(line, sizeof(line), maps) &&
+	       sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64, &r->begin, &r->end,
+		      r->access, &r->inode) == 4;
 }
 
 static CUresult say_kind(void)
@@ -146,21 +234,28 @@ static CUresult say_kind(void)
 
 	if (!atomic_exchange(&said, true))
 		gsb_log_say(
-			"cuMemHostRegister of shared memory, a file's, or a stack is not carried: it returns "
+			"cuMemHostRegister of shared memory or a file's is not carried: it returns "
 			"CUDA_ERROR_NOT_SUPPORTED; register memory of malloc or of a private mmap, or "
 			"allocate it with cuMemHostAlloc");
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-static CUresult look_at(const struct region *r, const void *here)
+static CUresult look_at(const struct region *r)
 {
-	uint64_t self = (uint64_t)here;
-
 	if (r->access[0] != 'r' || r->access[1] != 'w')
 		return CUDA_ERROR_INVALID_VALUE;
-	return r->access[3] != 'p' || r->inode || r->is_stack || (self >= r->begin && self < r->end)
-		       ? say_kind()
-		       : CUDA_SUCCESS;
+	return r->access[3] != 'p' || r->inode ? say_kind() : CUDA_SUCCESS;
+}
+
+/*
+ * A stack grows below its lowest page, and no more once that is a mirror: it has one below that from here on. The
+ * kernel reads a word there, and waits no time for it to change; if there is nothing, nothing happens.
+ */
+static void let_grow(uint64_t begin)
+{
+	static const struct timespec none;
+
+	syscall(SYS_futex, at(begin - 4), FUTEX_WAIT_PRIVATE, 0, &none, NULL, 0);
 }
 
 /* Whether every page of it is private memory that can be written. */
@@ -174,11 +269,12 @@ static CUresult may_swap(uint64_t begin, uint64_t bytes)
 	while (!result && next < end && read_region(maps, &r)) {
 		if (r.end <= next)
 			continue;
-		result = r.begin > next ? CUDA_ERROR_INVALID_VALUE : look_at(&r, &r);
+		result = r.begin > next ? CUDA_ERROR_INVALID_VALUE : look_at(&r);
 		next = r.end;
 	}
 	if (maps)
 		fclose(maps);
+	let_grow(begin);
 	return result ? result : next < end ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
@@ -268,11 +364,11 @@ CUresult gsb_registered_join(struct gsb_registered *r)
 
 static CUresult add_mirrored(struct gsb_registered *r, uint64_t mirror)
 {
-	const struct gsb_mirror m = {.addr = gsb_pages_begin(r),
-				     .size = gsb_pages_bytes(r),
-				     .mirror = mirror,
-				     .wire = r->wire,
-				     .n = 1};
+	struct gsb_mirror m = {.addr = gsb_pages_begin(r),
+			       .size = gsb_pages_bytes(r),
+			       .mirror = mirror,
+			       .wire = r->wire,
+			       .n = 1};
 	struct gsb_mirror *grown = realloc(mirrors, (n_mirrors + 1) * sizeof(*grown));
 	CUresult result;
 
@@ -363,7 +459,7 @@ static CUresult remove_at(struct gsb_registered *r, struct gsb_mirror *gone)
 
 	*gone = (struct gsb_mirror){0};
 	if (m->n == 1) {
-		if (!unmap_mirror(m->addr, m->size))
+		if (!unmap_mirror(m))
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		*gone = *m;
 		*m = mirrors[--n_mirrors];

@@ -4,7 +4,8 @@
  * What is registered is copied into pages of the window, its mirror, and then these are mapped in its place: the program
  * sees its bytes where they were, the engine sees the same ones in the window, and the device's address of them is
  * that of the mirror. When it ends, private pages with the bytes of that moment come back. A page is one of the two
- * at any time, never none, so other threads may read meanwhile; who writes to one that is being copied waits (hold.h).
+ * at any time, never none, so other threads may read meanwhile; who writes to one that is being copied waits (hold.h),
+ * and who registers what lies on his own stack does it from another one (aside.h).
  * Two registrations may share a page, if all pages of the second are mirrored already.
  */
 #ifndef GSB_INTERPOSE_CU_REGISTERED_H
@@ -28,7 +29,8 @@ struct gsb_mirror {
 	uint64_t addr, size; /* whole pages */
 	uint64_t mirror;     /* in the host window */
 	uint64_t wire;
-	uint32_t n; /* registrations in them */
+	uint32_t n;	 /* registrations in them */
+	uint8_t *before; /* while a fork takes its pages away: what they were then */
 };
 
 extern _Atomic uint32_t gsb_n_registered;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "interpose/cu/function.h"
+
 /* ---- lists of nodes ---- */
 
 CUresult gsb_graph_nodes_of(const struct gsb_graph *g, const struct gsb_node_set *set,
@@ -355,6 +357,24 @@ CUresult hook_cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from,
 
 /* ---- a drawing ---- */
 
+/* The name of a kernel, unless its library has been unloaded, and the direction of a copy. */
+static void draw_details(const struct gsb_graph_work *w, FILE *file)
+{
+	static const char ends[] = {[CU_MEMORYTYPE_HOST] = 'H',
+				    [CU_MEMORYTYPE_DEVICE] = 'D',
+				    [CU_MEMORYTYPE_ARRAY] = 'A',
+				    [CU_MEMORYTYPE_UNIFIED] = 'U'};
+	const struct gsb_cu_function *f = w->type == CU_GRAPH_NODE_TYPE_KERNEL
+						  ? gsb_cu_function_get((uint64_t)w->kernel.func)
+						  : NULL;
+
+	if (f)
+		fprintf(file, "\\n%s", f->name);
+	else if (w->type == CU_GRAPH_NODE_TYPE_MEMCPY)
+		fprintf(file, "\\n%cto%c", ends[w->copy.srcMemoryType],
+			ends[w->copy.dstMemoryType]);
+}
+
 static void draw(const struct gsb_graph *g, FILE *file)
 {
 	static const char *const kinds[] = {
@@ -372,9 +392,14 @@ static void draw(const struct gsb_graph *g, FILE *file)
 	};
 
 	fprintf(file, "digraph dot {\n");
-	for (uint32_t i = 0; i < g->n_nodes; i++)
-		fprintf(file, "\t\"%llu\" [label=\"%s\"];\n", (unsigned long long)g->nodes[i]->id,
-			kinds[g->nodes[i]->work.type]);
+	for (uint32_t i = 0; i < g->n_nodes; i++) {
+		const struct gsb_graph_work *w = &g->nodes[i]->work;
+
+		fprintf(file, "\t\"%llu\" [label=\"%s", (unsigned long long)g->nodes[i]->id,
+			kinds[w->type]);
+		draw_details(w, file);
+		fprintf(file, "\"];\n");
+	}
 	for (uint32_t i = 0; i < g->n_nodes; i++)
 		for (uint32_t j = 0; j < g->nodes[i]->n_dependents; j++)
 			fprintf(file, "\t\"%llu\" -> \"%llu\";\n",
@@ -397,7 +422,7 @@ static CUresult print(CUgraph graph, const char *path)
 	return ok ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
 }
 
-/* Nodes by their kinds, and edges, whatever else is asked for. */
+/* Nodes by their kinds, with what CUDA documents to be there always, and edges, whatever else is asked for. */
 CUresult hook_cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned flags)
 {
 	gsb_cu_graphs_lock();

@@ -1600,7 +1600,44 @@ static void case_turn(void)
 	}
 }
 
-/* What the driver takes and the library does not: memory that is somebody else's, too, and the stack it runs on. */
+static bool is_drawn(const char *text, const char *what)
+{
+	return strstr(text, what) != NULL;
+}
+
+/* Names of kernels and directions of copies are drawn always, which is documented; how, is not. */
+static void case_drawn(void)
+{
+	char path[] = "/tmp/gsb-drawn-XXXXXX", text[4096] = "";
+	CUdeviceptr device = 64; /* nothing runs */
+	uint32_t one = 1;
+	void *params[] = {&device, &one};
+	CUDA_KERNEL_NODE_PARAMS k = {.func = add,
+				     .gridDimX = 1,
+				     .gridDimY = 1,
+				     .gridDimZ = 1,
+				     .blockDimX = 1,
+				     .blockDimY = 1,
+				     .blockDimZ = 1,
+				     .kernelParams = params};
+	CUgraph g = graph();
+	CUgraphNode node;
+	int fd = mkstemp(path);
+
+	must(cu.cuMemAlloc_v2(&device, 262144));
+	must(cu.cuGraphAddKernelNode_v2(&node, g, NULL, 0, &k));
+	copy_node(g, node, device, host_words, true);
+	say("print", cu.cuGraphDebugDotPrint(g, path, 0));
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		_exit(1);
+	say("kernel", is_drawn(text, "add"));
+	say("copy", is_drawn(text, "HtoD"));
+	say("other-way", is_drawn(text, "DtoH"));
+	close(fd);
+	unlink(path);
+}
+
+/* What the driver takes and the library does not: memory that is somebody else's, too. The stack it runs on it takes. */
 static void case_refused(void)
 {
 	uint8_t *p = pages(4), *stack = __builtin_alloca(8 * PAGE);
@@ -2232,6 +2269,7 @@ static const struct answers_case cases[] = {
 /* Not among all, for they say what only an emulated device has to do, or what the driver does wrong. */
 static const struct answers_case others[] = {
 	{"concurrency", case_concurrency},
+	{"drawn", case_drawn},
 	{"moved-round", case_moved_round},
 	{"refused", case_refused},
 	{"turn", case_turn},

@@ -33,6 +33,15 @@ turn sum 3"
 	end_broker
 }
 
+graph_is_drawn_with_names() {
+	start_real_broker
+	expect_equal "$(tenant drawn "$program" drawn 2>"$dir/err")" "drawn print 0
+drawn kernel 1
+drawn copy 1
+drawn other-way 0"
+	end_broker
+}
+
 # No graph is moved into what is in it.
 graph_in_itself_is_refused() {
 	start_real_broker
@@ -47,7 +56,7 @@ registered_memory_stays_the_programs() {
 	start_real_broker
 	expect_equal "$(tenant refused "$program" refused 2>"$dir/err")" "refused shared 801
 refused file 801
-refused stack 801
+refused stack 0
 refused half 801
 refused over-the-end 0
 refused child 0
@@ -61,6 +70,7 @@ refused unregister-after-reset 709"
 run_case graphs_answer_as_the_driver
 run_case graph_branches_run_at_once
 run_case graph_copies_take_their_turn
+run_case graph_is_drawn_with_names
 run_case graph_in_itself_is_refused
 run_case registered_memory_stays_the_programs
 [ "$failures" -eq 0 ]

@@ -1,6 +1,7 @@
 /*
  * test_registered.c - registered memory while other threads write to it: whether the kernel holds them or not, each
- * byte that they write is there afterwards. They count, in memory and by themselves.
+ * byte that they write is there afterwards. They count, in memory and by themselves. Then the stack of the thread that
+ * registers it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,11 +9,14 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "interpose/cu/hold.h"
@@ -150,6 +154,135 @@ static void test_writers(void **state)
 			assert_int_equal(*word(page, i), writers[i].counts[page]);
 }
 
+static uint64_t page_of(const volatile void *p)
+{
+	return (uint64_t)p & ~(uint64_t)(PAGE - 1);
+}
+
+static volatile uint32_t *in_window(const volatile uint32_t *p)
+{
+	return (volatile uint32_t *)(window + ((uint64_t)p & (PAGE - 1)));
+}
+
+static void add_at(uint64_t addr, uint64_t bytes)
+{
+	struct gsb_registered r = {.addr = addr, .size = bytes};
+
+	assert_int_equal(gsb_registered_join(&r), CUDA_ERROR_NOT_FOUND);
+	assert_int_equal(gsb_registered_add(&r, (uint64_t)window), CUDA_SUCCESS);
+}
+
+static void end_at(uint64_t addr)
+{
+	struct gsb_mirror gone;
+
+	assert_int_equal(gsb_registered_remove(addr, &gone), CUDA_SUCCESS);
+	assert_int_equal(gsb_n_registered, 0);
+}
+
+/* The page has the frames of this test, and those of what it calls. */
+static void test_own_stack(void **state)
+{
+	volatile uint32_t word = 0;
+
+	(void)state;
+	for (uint32_t i = 1; i < N_ROUNDS; i++) {
+		add_at((uint64_t)&word, sizeof(word));
+		word++;
+		assert_int_equal(*in_window(&word), 2 * i - 1);
+		(*in_window(&word))++;
+		assert_int_equal(word, 2 * i);
+		end_at((uint64_t)&word);
+		assert_int_equal(word, 2 * i);
+	}
+}
+
+struct device {
+	pthread_t thread;
+	volatile uint32_t *word;
+	_Atomic bool stop;
+	uint32_t count;
+};
+
+static void *write_as_device(void *arg)
+{
+	struct device *d = arg;
+
+	for (; !atomic_load(&d->stop); d->count++)
+		(*d->word)++;
+	return NULL;
+}
+
+/* Either process returns on its own pages, and what the device writes to the parent's while it forks is not lost. */
+static void test_stack_of_fork(void **state)
+{
+	volatile uint32_t words[2] = {0};
+	struct device *device = calloc(1, sizeof(*device));
+	int status = 0;
+
+	(void)state;
+	add_at((uint64_t)words, sizeof(words));
+	device->word = in_window(&words[1]);
+	assert_int_equal(pthread_create(&device->thread, NULL, write_as_device, device), 0);
+	for (uint32_t i = 0; i < N_ROUNDS && !status; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			words[0] = 1000000;
+			_exit(*in_window(&words[0]) != i || gsb_n_registered);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		words[0]++;
+		assert_int_equal(*in_window(&words[0]), i + 1);
+	}
+	atomic_store(&device->stop, true);
+	pthread_join(device->thread, NULL);
+	assert_int_equal(status, 0);
+	assert_int_equal(words[1], device->count);
+	end_at((uint64_t)words);
+	free(device);
+}
+
+/* Pages that were registered part it, so it is several regions, one behind the other. */
+static uint64_t lowest_of_stack(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	uint64_t lowest = 0, begin, end = 0, last = 0;
+	char line[512] = "";
+
+	assert_non_null(maps);
+	while (!strstr(line, "[stack]") && fgets(line, sizeof(line), maps) &&
+	       sscanf(line, "%" SCNx64 "-%" SCNx64, &begin, &end) == 2) {
+		if (begin != last)
+			lowest = begin;
+		last = end;
+	}
+	fclose(maps);
+	return lowest;
+}
+
+static void use_stack(unsigned pages)
+{
+	volatile uint8_t page[PAGE];
+
+	page[0] = (uint8_t)pages;
+	if (pages)
+		use_stack(pages - 1);
+	assert_int_equal(page[0], (uint8_t)pages);
+}
+
+static void test_stack_grows_on(void **state)
+{
+	volatile uint8_t here = 0;
+	uint64_t lowest = lowest_of_stack();
+
+	(void)state;
+	add_at(lowest, 1);
+	use_stack((unsigned)((page_of(&here) - lowest) / PAGE + N_PAGES));
+	end_at(lowest);
+	use_stack((unsigned)((page_of(&here) - lowest) / PAGE + 2 * N_PAGES));
+}
+
 /* A handler that wrote to a held page of its own thread would never return. */
 static void test_signals_wait(void **state)
 {
@@ -172,6 +305,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_same_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_writers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_own_stack, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stack_of_fork, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stack_grows_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_signals_wait, setup, teardown),
 	};
 
