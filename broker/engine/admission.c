@@ -312,7 +312,7 @@ static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_a
 	t->loader = &e->loader;
 	t->resizing = &e->params.resizing;
 	t->pinner = &e->pinner;
-	t->puncher = &e->puncher;
+	t->mailbox = &e->mailbox;
 	t->laters = &e->laters;
 	t->scheduler = &e->scheduler;
 	t->grant = &e->grant;

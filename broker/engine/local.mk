@@ -36,6 +36,7 @@ libengine_la_SOURCES = \
 	broker/engine/tenant/host_func.c \
 	broker/engine/tenant/later.c broker/engine/tenant/later.h \
 	broker/engine/tenant/log.c \
+	broker/engine/tenant/mailbox.c broker/engine/tenant/mailbox.h \
 	broker/engine/tenant/print.c \
 	broker/engine/tenant/table.c broker/engine/tenant/table.h \
 	broker/engine/tenant/tenant.h \

@@ -215,14 +215,14 @@ struct preparation {
 };
 
 /* What was prepared for nobody has to be pinned all the same, to be given up. */
-static void prepared(struct gsb_pin_job *job)
+static void prepared(struct gsb_mail *m)
 {
-	struct preparation *p = gsb_container_of(job, struct preparation, job);
+	struct preparation *p = gsb_container_of(m, struct preparation, job.mail);
 	struct gsb_ctx *ctx = p->ctx;
 	struct gsb_tenant *t = ctx->tenant;
 	struct gsb_fence *fence = p->fence;
 
-	make_pinned(ctx, p->owned, &p->call, p->size, job->addr);
+	make_pinned(ctx, p->owned, &p->call, p->size, p->job.addr);
 	free(p);
 	gsb_tenant_job_end(t);
 	gsb_fence_release(&ctx->order, fence);
@@ -236,10 +236,10 @@ static int prepare(struct gsb_ctx *ctx, struct gsb_ranges *owned, const struct g
 	if (!p)
 		return -ENOMEM;
 	*p = (struct preparation){
-		.job = {.owner = gsb_tenant_owner(ctx->tenant),
+		.job = {.mail.collected = prepared,
+			.owner = gsb_tenant_owner(ctx->tenant),
 			.addr = addr,
-			.size = gsb_ranges_find(&ctx->tenant->host_taken, addr)->size,
-			.done = prepared},
+			.size = gsb_ranges_find(&ctx->tenant->host_taken, addr)->size},
 		.ctx = ctx,
 		.fence = gsb_fence_hold(&ctx->order),
 		.owned = owned,
@@ -336,7 +336,7 @@ static int begin_punching(struct gsb_tenant *t, const struct gsb_ranges *freed)
 		.job = {.fd = t->host_fd, .base = freed->base, .ranges = *freed, .done = punched},
 		.tenant = t,
 	};
-	err = gsb_puncher_give(t->puncher, &p->job);
+	err = gsb_puncher_give(t->mailbox, &p->job);
 	if (err)
 		free(p);
 	return err;
@@ -520,7 +520,7 @@ static void sweep(struct gsb_tenant *t, void *at, uint64_t size, int fd)
 	if (job) {
 		*job = (struct gsb_punch_job){
 			.fd = fd, .gone = at, .gone_bytes = size, .done = swept};
-		if (!gsb_puncher_give(t->puncher, job))
+		if (!gsb_puncher_give(t->mailbox, job))
 			return;
 	}
 	free(job);

@@ -5,10 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <utlist.h>
+
+#include "base/compiler.h"
 
 #define PUNCHER_NAME   "gsb-puncher"
 #define UNMAPPED_BYTES (16u << 20)
@@ -32,17 +32,6 @@ static void unmap(uint8_t *at, size_t left)
 	}
 }
 
-static void give_back(struct gsb_puncher *p, struct gsb_punch_job *job)
-{
-	const uint64_t one = 1;
-
-	pthread_mutex_lock(&p->lock);
-	LL_APPEND(p->done, job);
-	pthread_mutex_unlock(&p->lock);
-	while (write(p->done_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
-}
-
 static void *puncher_main(void *arg)
 {
 	struct gsb_punch_job *job = arg;
@@ -54,59 +43,27 @@ static void *puncher_main(void *arg)
 		unmap(job->gone, job->gone_bytes);
 		close(job->fd);
 	}
-	give_back(job->puncher, job);
+	gsb_mailbox_put(job->box, &job->mail);
 	return NULL;
 }
 
-int gsb_puncher_start(struct gsb_puncher *p)
+/* Its thread is on its way out, and waits for nobody. */
+static void collected(struct gsb_mail *m)
 {
-	*p = (struct gsb_puncher){.done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-	if (p->done_fd < 0)
-		return -errno;
-	pthread_mutex_init(&p->lock, NULL);
-	return 0;
+	struct gsb_punch_job *job = gsb_container_of(m, struct gsb_punch_job, mail);
+
+	pthread_join(job->thread, NULL);
+	job->done(job);
 }
 
-void gsb_puncher_stop(struct gsb_puncher *p)
-{
-	pthread_mutex_destroy(&p->lock);
-	close(p->done_fd);
-}
-
-int gsb_puncher_give(struct gsb_puncher *p, struct gsb_punch_job *job)
+int gsb_puncher_give(struct gsb_mailbox *box, struct gsb_punch_job *job)
 {
 	int err;
 
-	job->puncher = p;
+	job->box = box;
+	job->mail.collected = collected;
 	err = pthread_create(&job->thread, NULL, puncher_main, job);
-	p->n_jobs += !err;
+	if (!err)
+		gsb_mailbox_expect(box);
 	return -err;
-}
-
-static struct gsb_punch_job *take(struct gsb_puncher *p)
-{
-	struct gsb_punch_job *jobs;
-
-	pthread_mutex_lock(&p->lock);
-	jobs = p->done;
-	p->done = NULL;
-	pthread_mutex_unlock(&p->lock);
-	return jobs;
-}
-
-/* Who is done is on its way out, and waits for nobody. */
-unsigned gsb_puncher_collect(struct gsb_puncher *p)
-{
-	struct gsb_punch_job *jobs, *next;
-	unsigned n = 0;
-
-	if (!p->n_jobs)
-		return 0;
-	for (jobs = take(p); jobs; jobs = next, n++) {
-		next = jobs->next;
-		pthread_join(jobs->thread, NULL);
-		p->n_jobs--;
-		jobs->done(jobs);
-	}
-	return n;
 }

@@ -11,14 +11,13 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "broker/engine/tenant/mailbox.h"
 #include "device/range.h"
-
-struct gsb_puncher;
 
 /* Its giver's memory until done is called, on the engine's thread. */
 struct gsb_punch_job {
-	struct gsb_punch_job *next;
-	struct gsb_puncher *puncher;
+	struct gsb_mail mail;
+	struct gsb_mailbox *box;
 	pthread_t thread;
 	int fd;
 	uint64_t base;		  /* the address of its first byte */
@@ -29,18 +28,7 @@ struct gsb_punch_job {
 	void (*done)(struct gsb_punch_job *job);
 };
 
-struct gsb_puncher {
-	pthread_mutex_t lock;
-	struct gsb_punch_job *done; /* under lock, oldest first */
-	int done_fd;		    /* eventfd: done is not empty */
-	unsigned n_jobs;	    /* the engine's count: given and not taken back */
-};
-
-int gsb_puncher_start(struct gsb_puncher *p);
-void gsb_puncher_stop(struct gsb_puncher *p); /* nothing is left to do */
 /* 0 or -errno: there is no thread for it. One at a time of each file that is to have holes. */
-int gsb_puncher_give(struct gsb_puncher *p, struct gsb_punch_job *job);
-/* Call done() of what is ready; how many there were. */
-unsigned gsb_puncher_collect(struct gsb_puncher *p);
+int gsb_puncher_give(struct gsb_mailbox *box, struct gsb_punch_job *job);
 
 #endif

@@ -35,8 +35,8 @@ struct gsb_exports;
 struct gsb_grant;
 struct gsb_kept_memory;
 struct gsb_loader;
+struct gsb_mailbox;
 struct gsb_pinner;
-struct gsb_puncher;
 struct gsb_resizing;
 struct gsb_scheduler;
 struct gsb_shared_memory;
@@ -81,7 +81,7 @@ struct gsb_tenant {
 	struct gsb_watches *watches;
 	struct gsb_loader *loader;
 	struct gsb_pinner *pinner;
-	struct gsb_puncher *puncher;
+	struct gsb_mailbox *mailbox;
 	struct gsb_laters *laters;
 	struct gsb_scheduler *scheduler;
 	struct gsb_grant *grant;
