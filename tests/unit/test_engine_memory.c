@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -719,6 +720,7 @@ static struct {
 	pthread_t engine;
 	_Atomic unsigned n_of_engine, n_of_others; /* of a window, or of a part */
 	sem_t may;				   /* others go on */
+	bool awaited;				   /* by the engine, which ends */
 } unmapping;
 
 int munmap(void *at, size_t size)
@@ -732,6 +734,27 @@ int munmap(void *at, size_t size)
 		}
 	}
 	return (int)syscall(SYS_munmap, at, size);
+}
+
+/* Of the engine's only where it ends. */
+int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+	const struct timespec timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000000l};
+
+	if (unmapping.looks && pthread_equal(pthread_self(), unmapping.engine)) {
+		unmapping.awaited = true;
+		sem_post(&unmapping.may);
+	}
+	return ppoll(fds, n, timeout_ms < 0 ? NULL : &timeout, NULL);
+}
+
+static void begin_to_look(void)
+{
+	unmapping.engine = pthread_self();
+	unmapping.n_of_engine = unmapping.n_of_others = 0;
+	unmapping.awaited = false;
+	sem_init(&unmapping.may, 0, 0);
+	unmapping.looks = true;
 }
 
 static uint32_t *window_of(const struct kit_tenant *t)
@@ -754,9 +777,7 @@ static void test_window_of_who_has_gone_goes_without_the_engine(void **state)
 	file = gone.t->host_fd;
 	window = window_of(&gone);
 	*window = 5;
-	unmapping.engine = pthread_self();
-	sem_init(&unmapping.may, 0, 0);
-	unmapping.looks = true;
+	begin_to_look();
 	gsb_tenant_leave(gone.t);
 	while (!kit_tenant_is_gone(&gone))
 		gsb_engine_turn(f->c.k.engine);
@@ -774,6 +795,27 @@ static void test_window_of_who_has_gone_goes_without_the_engine(void **state)
 	assert_int_equal(fcntl(file, F_GETFD), -1);
 	kit_tenant_free(&gone);
 	kit_tenant_finish(&next);
+}
+
+/* Its thread would find no engine any more. */
+static void test_engine_that_ends_waits_for_what_is_unmapped(void **state)
+{
+	static const struct gsb_tenant_limits limits = {.host_mem_bytes = PART_BYTES,
+							.staging_bytes = MB};
+	struct kit_tenant gone;
+	struct kit_engine k;
+
+	kit_engine_init(&k, false);
+	kit_tenant_init(&gone, &k, &limits);
+	begin_to_look();
+	gsb_tenant_leave(gone.t);
+	while (!kit_tenant_is_gone(&gone))
+		gsb_engine_turn(k.engine);
+	kit_engine_finish(&k);
+	unmapping.looks = false;
+	assert_true(unmapping.awaited);
+	assert_int_equal(unmapping.n_of_others, 1);
+	kit_tenant_free(&gone);
 }
 
 /* ---- ends ---- */
@@ -1147,6 +1189,7 @@ int main(void)
 		memory_test(test_functions_of_an_unloaded_module_are_freed_in_turns),
 		memory_test(test_functions_of_who_leaves_are_freed_in_turns),
 		memory_test(test_window_of_who_has_gone_goes_without_the_engine),
+		cmocka_unit_test(test_engine_that_ends_waits_for_what_is_unmapped),
 		memory_test(test_kernel_that_takes_modules_past_code_memory_is_out_of_memory),
 		memory_test(test_context_that_ends_answers_its_waiting_calls),
 		memory_test(test_refusal_of_who_has_left_is_not_the_next_ones),
