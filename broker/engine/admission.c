@@ -3,6 +3,7 @@
  */
 #include "broker/engine/admission.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/checked.h"
@@ -22,6 +22,7 @@
 #include "broker/engine/engine.h"
 #include "broker/engine/memory/kept.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/memory/puncher.h"
 #include "broker/engine/memory/virtual.h"
 #include "broker/engine/precede.h"
 #include "broker/engine/start_line.h"
@@ -266,6 +267,21 @@ static void close_fd(int fd)
 		close(fd);
 }
 
+/* What it shares with the process, which takes milliseconds if much of it was used: a thread's. */
+static void release_memory(struct gsb_tenant *t)
+{
+	const struct gsb_device_ops *ops = t->dev->ops;
+	bool is_kept = t->staging && ops->buffer_unshare && ops->buffer_unshare(t->dev, t->staging);
+	const struct gsb_gone gone[] = {
+		gsb_memory_host_leave(t),
+		{is_kept ? NULL : t->staging, t->limits.staging_bytes, t->staging_fd},
+		{t->region, sizeof(*t->region), t->region_fd},
+	};
+
+	static_assert(GSB_ARRAY_LEN(gone) <= GSB_N_GONE, "all of them are one job");
+	gsb_puncher_sweep(t->mailbox, gone, GSB_ARRAY_LEN(gone));
+}
+
 /* Everything that admission made, in any state of completion, but not socket, pidfd and the struct itself. */
 static void release_all(struct gsb_tenant *t)
 {
@@ -281,16 +297,7 @@ static void release_all(struct gsb_tenant *t)
 	gsb_ranges_finish(&t->host_freed);
 	gsb_ranges_finish(&t->host_live);
 	gsb_ranges_finish(&t->host_owned);
-	if (t->host_fd >= 0)
-		gsb_memory_host_leave(t);
-	if (t->staging && t->dev->ops->buffer_unshare)
-		t->dev->ops->buffer_unshare(t->dev, t->staging, t->limits.staging_bytes);
-	else if (t->staging)
-		munmap(t->staging, t->limits.staging_bytes);
-	if (t->region)
-		munmap(t->region, sizeof(*t->region));
-	close_fd(t->region_fd);
-	close_fd(t->staging_fd);
+	release_memory(t);
 	close_fd(t->doorbell.fd);
 }
 

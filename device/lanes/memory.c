@@ -201,7 +201,7 @@ static void unmap_shared(struct lane *l, const struct lane_shared *s)
 		}
 }
 
-void lane_unshare(struct lanes_device *dev, uint64_t addr, uint64_t size)
+void lane_unshare(struct lanes_device *dev, uint64_t addr)
 {
 	for (struct lane_shared **p = &dev->shared; *p; p = &(*p)->next)
 		if ((*p)->addr == addr) {
@@ -212,9 +212,8 @@ void lane_unshare(struct lanes_device *dev, uint64_t addr, uint64_t size)
 			*p = s->next;
 			close(s->fd);
 			free(s);
-			break;
+			return;
 		}
-	munmap(to_pointer(addr), size);
 }
 
 /* ---- windows ---- */

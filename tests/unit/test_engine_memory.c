@@ -710,7 +710,7 @@ static void test_functions_of_who_leaves_are_freed_in_turns(void **state)
 	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
 }
 
-/* ---- the window of who has gone ---- */
+/* ---- the memory of who has gone ---- */
 
 #define PART_BYTES (16 * MB) /* of what is unmapped at a time */
 #define N_PARTS	   3
@@ -718,14 +718,27 @@ static void test_functions_of_who_leaves_are_freed_in_turns(void **state)
 static struct {
 	bool looks;
 	pthread_t engine;
-	_Atomic unsigned n_of_engine, n_of_others; /* of a window, or of a part */
+	const void *staging, *region;		   /* and the window, wherever that is */
+	_Atomic unsigned n_of_engine, n_of_others; /* of these, or of their parts */
 	sem_t may;				   /* others go on */
 	bool awaited;				   /* by the engine, which ends */
 } unmapping;
 
+static bool is_in(const void *at, const void *start, size_t size)
+{
+	return (uintptr_t)at - (uintptr_t)start < size;
+}
+
+static bool is_looked_at(const void *at, size_t size)
+{
+	return size == PART_BYTES || size == N_PARTS * PART_BYTES ||
+	       is_in(at, unmapping.staging, MB) ||
+	       is_in(at, unmapping.region, sizeof(struct gsb_region));
+}
+
 int munmap(void *at, size_t size)
 {
-	if (unmapping.looks && (size == PART_BYTES || size == N_PARTS * PART_BYTES)) {
+	if (unmapping.looks && is_looked_at(at, size)) {
 		if (pthread_equal(pthread_self(), unmapping.engine)) {
 			unmapping.n_of_engine++;
 		} else {
@@ -736,6 +749,15 @@ int munmap(void *at, size_t size)
 	return (int)syscall(SYS_munmap, at, size);
 }
 
+/* What a tenant of so many parts of a window has in all: staging memory is one, a region two. */
+static unsigned n_parts(unsigned n_of_window)
+{
+	static_assert(sizeof(struct gsb_region) > PART_BYTES &&
+			      sizeof(struct gsb_region) <= 2 * PART_BYTES,
+		      "two parts");
+	return n_of_window + 1 + 2;
+}
+
 /* Of the engine's only where it ends. */
 int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 {
@@ -743,13 +765,16 @@ int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 
 	if (unmapping.looks && pthread_equal(pthread_self(), unmapping.engine)) {
 		unmapping.awaited = true;
-		sem_post(&unmapping.may);
+		for (unsigned i = 0; i < n_parts(1); i++)
+			sem_post(&unmapping.may);
 	}
 	return ppoll(fds, n, timeout_ms < 0 ? NULL : &timeout, NULL);
 }
 
-static void begin_to_look(void)
+static void begin_to_look(const struct kit_tenant *t)
 {
+	unmapping.staging = t->t->staging;
+	unmapping.region = t->t->region;
 	unmapping.engine = pthread_self();
 	unmapping.n_of_engine = unmapping.n_of_others = 0;
 	unmapping.awaited = false;
@@ -763,7 +788,7 @@ static uint32_t *window_of(const struct kit_tenant *t)
 }
 
 /* However many pages are in it: the engine serves others meanwhile, the next one in the same place, too. */
-static void test_window_of_who_has_gone_goes_without_the_engine(void **state)
+static void test_memory_of_who_has_gone_goes_without_the_engine(void **state)
 {
 	static const struct gsb_tenant_limits limits = {.host_mem_bytes = N_PARTS * PART_BYTES,
 							.staging_bytes = MB};
@@ -771,13 +796,15 @@ static void test_window_of_who_has_gone_goes_without_the_engine(void **state)
 	struct kit_tenant gone, next;
 	uint32_t *window;
 	char why[256];
-	int file;
+	int files[3];
 
 	kit_tenant_init(&gone, &f->c.k, &limits);
-	file = gone.t->host_fd;
+	files[0] = gone.t->host_fd;
+	files[1] = gone.t->staging_fd;
+	files[2] = gone.t->region_fd;
 	window = window_of(&gone);
 	*window = 5;
-	begin_to_look();
+	begin_to_look(&gone);
 	gsb_tenant_leave(gone.t);
 	while (!kit_tenant_is_gone(&gone))
 		gsb_engine_turn(f->c.k.engine);
@@ -785,14 +812,15 @@ static void test_window_of_who_has_gone_goes_without_the_engine(void **state)
 	assert_ptr_equal(window_of(&next), window);
 	assert_int_equal(*window, 0);
 	*window = 7;
-	for (unsigned i = 0; i < N_PARTS; i++)
+	for (unsigned i = 0; i < n_parts(N_PARTS); i++)
 		sem_post(&unmapping.may);
 	kit_settle(&f->c.k);
 	unmapping.looks = false;
 	assert_int_equal(*window, 7);
 	assert_int_equal(unmapping.n_of_engine, 0);
-	assert_int_equal(unmapping.n_of_others, N_PARTS);
-	assert_int_equal(fcntl(file, F_GETFD), -1);
+	assert_int_equal(unmapping.n_of_others, n_parts(N_PARTS));
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(files); i++)
+		assert_int_equal(fcntl(files[i], F_GETFD), -1);
 	kit_tenant_free(&gone);
 	kit_tenant_finish(&next);
 }
@@ -807,14 +835,14 @@ static void test_engine_that_ends_waits_for_what_is_unmapped(void **state)
 
 	kit_engine_init(&k, false);
 	kit_tenant_init(&gone, &k, &limits);
-	begin_to_look();
+	begin_to_look(&gone);
 	gsb_tenant_leave(gone.t);
 	while (!kit_tenant_is_gone(&gone))
 		gsb_engine_turn(k.engine);
 	kit_engine_finish(&k);
 	unmapping.looks = false;
 	assert_true(unmapping.awaited);
-	assert_int_equal(unmapping.n_of_others, 1);
+	assert_int_equal(unmapping.n_of_others, n_parts(1));
 	kit_tenant_free(&gone);
 }
 
@@ -1188,7 +1216,7 @@ int main(void)
 		memory_test(test_function_that_is_not_found_is_not_charged),
 		memory_test(test_functions_of_an_unloaded_module_are_freed_in_turns),
 		memory_test(test_functions_of_who_leaves_are_freed_in_turns),
-		memory_test(test_window_of_who_has_gone_goes_without_the_engine),
+		memory_test(test_memory_of_who_has_gone_goes_without_the_engine),
 		cmocka_unit_test(test_engine_that_ends_waits_for_what_is_unmapped),
 		memory_test(test_kernel_that_takes_modules_past_code_memory_is_out_of_memory),
 		memory_test(test_context_that_ends_answers_its_waiting_calls),

@@ -942,6 +942,28 @@ static int new_file(const char *name)
 	return fd;
 }
 
+/* What of it is mapped in a lane is its own mapping: there is nothing for which it would have to be kept. */
+static void test_memory_that_copies_named_is_its_owners_again(void **state)
+{
+	struct rig *rig = *state;
+	int fd = new_file("staging");
+	uint8_t *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct gsb_cmd cmd = {
+		.kind = GSB_CMD_COPY,
+		.space = rig->space[0],
+		.copy = {.src = (uintptr_t)at, .width = 4096, .height = 1, .src_is_ours = true}};
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &cmd.copy.dst), 0);
+	rig->ops->buffer_share(rig->dev, at, 4096, fd);
+	close(fd);
+	*at = 7;
+	assert_int_equal(rig->ops->issue(rig->queue[0], &cmd), 0);
+	assert_int_equal(collect(rig).result, CUDA_SUCCESS);
+	assert_false(rig->ops->buffer_unshare(rig->dev, at));
+	assert_int_equal(*at, 7);
+	assert_int_equal(munmap(at, 4096), 0);
+}
+
 static int ask_of_host(struct rig *rig, int fd, uint64_t i, struct gsb_backing **b)
 {
 	return rig->raw->backing_of_host(rig->dev, 1, fd, i * GSB_BACKING_UNIT, GSB_BACKING_UNIT,
@@ -1587,6 +1609,7 @@ int main(int argc, char **argv)
 		ON_LANES(test_each_has_the_memory_that_it_has_asked_for),
 		ON_LANES(test_opened_and_mapped_memory_leaves_nothing_behind),
 		ON_LANES(test_backings_of_host_share_a_descriptor_on_both_sides),
+		ON_LANES(test_memory_that_copies_named_is_its_owners_again),
 		ON_LANES(test_lane_lends_no_more_than_its_share),
 		ON_LANES(test_call_whose_descriptor_cannot_be_sent_is_refused_alone),
 		ON_LANES(test_kept_call_whose_descriptor_cannot_be_sent_is_refused_alone),

@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/checked.h"
 #include "base/log.h"
@@ -507,36 +505,15 @@ void gsb_memory_host_ctx_finish(struct gsb_ctx *ctx)
 
 /* ---- the end of a tenant ---- */
 
-static void swept(struct gsb_punch_job *job)
-{
-	free(job);
-}
-
-/* A thread may have what this takes; where there is none it is done at once. */
-static void sweep(struct gsb_tenant *t, void *at, uint64_t size, int fd)
-{
-	struct gsb_punch_job *job = calloc(1, sizeof(*job));
-
-	if (job) {
-		*job = (struct gsb_punch_job){
-			.fd = fd, .gone = at, .gone_bytes = size, .done = swept};
-		if (!gsb_puncher_give(t->mailbox, job))
-			return;
-	}
-	free(job);
-	munmap(at, size);
-	close(fd);
-}
-
-void gsb_memory_host_leave(struct gsb_tenant *t)
+struct gsb_gone gsb_memory_host_leave(struct gsb_tenant *t)
 {
 	const uint64_t base = gsb_host_window_base(t->slot), size = t->limits.host_mem_bytes;
-	void *moved = gsb_window_move(base, size);
+	struct gsb_gone gone = {.bytes = size, .fd = t->host_fd};
 
-	if (moved) {
-		sweep(t, moved, size, t->host_fd);
-		return;
-	}
-	gsb_window_unmap(base, size);
-	close(t->host_fd);
+	if (t->host_fd < 0)
+		return gone;
+	gone.at = gsb_window_move(base, size);
+	if (!gone.at)
+		gsb_window_unmap(base, size);
+	return gone;
 }

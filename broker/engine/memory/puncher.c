@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,8 +23,11 @@ static void punch(struct gsb_punch_job *job, const struct gsb_range *r)
 }
 
 /* While one is unmapped nobody can map anything: part by part, a millisecond each. */
-static void unmap(uint8_t *at, size_t left)
+static void sweep(const struct gsb_gone *g)
 {
+	uint8_t *at = g->at;
+	size_t left = at ? g->bytes : 0;
+
 	while (left) {
 		size_t part = left < UNMAPPED_BYTES ? left : UNMAPPED_BYTES;
 
@@ -30,6 +35,8 @@ static void unmap(uint8_t *at, size_t left)
 		at += part;
 		left -= part;
 	}
+	if (g->fd >= 0)
+		close(g->fd);
 }
 
 static void *puncher_main(void *arg)
@@ -39,10 +46,8 @@ static void *puncher_main(void *arg)
 	pthread_setname_np(pthread_self(), PUNCHER_NAME);
 	for (size_t i = 0; i < job->ranges.n_items; i++)
 		punch(job, &job->ranges.items[i]);
-	if (job->gone) {
-		unmap(job->gone, job->gone_bytes);
-		close(job->fd);
-	}
+	for (unsigned i = 0; i < job->n_gone; i++)
+		sweep(&job->gone[i]);
 	gsb_mailbox_put(job->box, &job->mail);
 	return NULL;
 }
@@ -66,4 +71,25 @@ int gsb_puncher_give(struct gsb_mailbox *box, struct gsb_punch_job *job)
 	if (!err)
 		gsb_mailbox_expect(box);
 	return -err;
+}
+
+static void swept(struct gsb_punch_job *job)
+{
+	free(job);
+}
+
+void gsb_puncher_sweep(struct gsb_mailbox *box, const struct gsb_gone *gone, unsigned n)
+{
+	struct gsb_punch_job *job = calloc(1, sizeof(*job));
+
+	if (job) {
+		job->done = swept;
+		job->n_gone = n;
+		memcpy(job->gone, gone, n * sizeof(*gone));
+		if (!gsb_puncher_give(box, job))
+			return;
+		free(job);
+	}
+	for (unsigned i = 0; i < n; i++)
+		sweep(&gone[i]);
 }
