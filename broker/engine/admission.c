@@ -432,6 +432,17 @@ static void account_gone(struct gsb_engine *e, const struct gsb_tenant *t)
 	e->gone_device_ns += t->stats.device_ns;
 }
 
+/* Modules of its contexts, so many in a turn. True: none is left. */
+static GSB_NOINLINE bool unload_some(struct gsb_tenant *t)
+{
+	unsigned left = GSB_UNLOADED_A_TURN;
+
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
+		if (t->ctxs[i] && !gsb_code_unload_some(t->ctxs[i], &left))
+			return false;
+	return true;
+}
+
 bool gsb_tenant_reap(struct gsb_tenant *t)
 {
 	struct gsb_engine *e = t->engine;
@@ -442,11 +453,13 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 		gsb_orphans_look(e);
 		return false;
 	}
+	if (!unload_some(t))
+		return true;
+	if (t->n_jobs)
+		return true; /* functions of their modules are freed in turns */
 	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
 		if (t->ctxs[i])
 			gsb_ctx_destroy(t->ctxs[i]);
-	if (t->n_jobs)
-		return true; /* functions of theirs are freed in turns */
 	if (!gsb_virtual_finish(t))
 		return true;
 	account_gone(e, t);

@@ -368,11 +368,11 @@ static void test_what_the_device_takes_is_asked_for_and_returned(void **state)
 
 /* ---- modules ---- */
 
-static uint64_t post_load(struct kit_tenant *t, uint32_t module)
+static uint64_t post_load_in(struct kit_tenant *t, uint32_t ctx, uint32_t module)
 {
 	struct gsb_rec_image_part part = {.image = module + 1, .length = 4, .total = 4};
 	struct gsb_rec_module_load load = {
-		.module = kit_module(module), .ctx = kit_ctx(0), .image = module + 1};
+		.module = kit_module(module), .ctx = kit_ctx(ctx), .image = module + 1};
 	uint64_t call;
 
 	memcpy(t->staging, "good", 4);
@@ -381,6 +381,11 @@ static uint64_t post_load(struct kit_tenant *t, uint32_t module)
 	call = kit_post_call(t, GSB_REC_MODULE_LOAD, &load, sizeof(load), NULL, 0);
 	kit_settle(t->kit);
 	return call;
+}
+
+static uint64_t post_load(struct kit_tenant *t, uint32_t module)
+{
+	return post_load_in(t, 0, module);
 }
 
 static void unload(struct kit_tenant *t, uint32_t module)
@@ -707,6 +712,71 @@ static void test_functions_of_who_leaves_are_freed_in_turns(void **state)
 	for (; f->c.k.engine->n_tenants > 1 && n < N_MANY; n++)
 		assert_true(gsb_engine_turn(f->c.k.engine));
 	assert_in_range(n, 4, N_MANY);
+	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
+}
+
+#define UNLOADED_A_TURN 32
+#define N_MODULES	(3 * UNLOADED_A_TURN)
+
+/* One turn, in which modules are unloaded, and before the last of them no space goes. */
+static void turn_of_unloading(struct fixture *f, unsigned n_spaces)
+{
+	const struct kit_device *d = f->c.k.dev;
+	unsigned before = d->n_modules;
+
+	assert_true(gsb_engine_turn(f->c.k.engine));
+	assert_in_range(before - d->n_modules, 0, UNLOADED_A_TURN);
+	if (d->n_modules)
+		assert_int_equal(d->n_spaces, n_spaces);
+}
+
+/* Others are served meanwhile, and the context's numbers are its own until it has ended. */
+static void test_modules_of_a_context_that_ends_are_unloaded_in_turns(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_object ctx = {.handle = kit_ctx(0)};
+	struct gsb_rec_mem_alloc pinned = {.ctx = kit_ctx(0), .size = 4096};
+	struct kit_device *d = f->c.k.dev;
+	unsigned n_spaces = d->n_spaces;
+	uint64_t end, others;
+
+	for (uint32_t i = 0; i < N_MODULES; i++)
+		assert_int_equal(kit_status_of(&f->a, post_load(&f->a, i)), CUDA_SUCCESS);
+	end = kit_post_call(&f->a, GSB_REC_CTX_DESTROY, &ctx, sizeof(ctx), NULL, 0);
+	turn_of_unloading(f, n_spaces);
+	assert_int_equal(d->n_modules, N_MODULES - UNLOADED_A_TURN);
+	assert_null(gsb_code_find_module(f->a.t, kit_module(N_MODULES - 1)));
+	others = kit_post_call(&f->b, GSB_REC_HOST_ALLOC, &pinned, sizeof(pinned), NULL, 0);
+	turn_of_unloading(f, n_spaces);
+	assert_true(kit_answered(&f->b, others));
+	assert_false(kit_answered(&f->a, end));
+	while (d->n_modules)
+		turn_of_unloading(f, n_spaces);
+	assert_int_equal(kit_status_of(&f->a, end), CUDA_SUCCESS);
+	assert_int_equal(d->n_spaces, n_spaces - 1);
+	assert_int_equal(f->a.t->code_used_bytes, 0);
+}
+
+/* Of all of its contexts together. */
+static void test_modules_of_who_leaves_are_unloaded_in_turns(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_ctx_create second = {.ctx = kit_ctx(1), .legacy = kit_stream(9)};
+	struct kit_device *d = f->c.k.dev;
+	struct gsb_ctl_gone gone;
+	unsigned n_spaces, n = 0;
+
+	assert_int_equal(kit_call(&f->a, GSB_REC_CTX_CREATE, &second, sizeof(second), NULL, 0),
+			 CUDA_SUCCESS);
+	n_spaces = d->n_spaces;
+	for (uint32_t i = 0; i < N_MODULES; i++)
+		assert_int_equal(kit_status_of(&f->a, post_load_in(&f->a, i % 2, i)), CUDA_SUCCESS);
+	gsb_tenant_leave(f->a.t);
+	for (; d->n_modules && n < N_MODULES; n++)
+		turn_of_unloading(f, n_spaces);
+	assert_int_equal(n, N_MODULES / UNLOADED_A_TURN);
+	kit_settle(&f->c.k);
+	assert_int_equal(d->n_spaces, n_spaces - 2);
 	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
 }
 
@@ -1216,6 +1286,8 @@ int main(void)
 		memory_test(test_function_that_is_not_found_is_not_charged),
 		memory_test(test_functions_of_an_unloaded_module_are_freed_in_turns),
 		memory_test(test_functions_of_who_leaves_are_freed_in_turns),
+		memory_test(test_modules_of_a_context_that_ends_are_unloaded_in_turns),
+		memory_test(test_modules_of_who_leaves_are_unloaded_in_turns),
 		memory_test(test_memory_of_who_has_gone_goes_without_the_engine),
 		cmocka_unit_test(test_engine_that_ends_waits_for_what_is_unmapped),
 		memory_test(test_kernel_that_takes_modules_past_code_memory_is_out_of_memory),
