@@ -173,18 +173,23 @@ static int make_staging(struct gsb_tenant *t)
 	return err;
 }
 
+/* Where something else is mapped, that stays: there is no window to be unmapped. */
 static int make_host_window(struct gsb_tenant *t)
 {
 	uint64_t base = gsb_host_window_base(t->slot), size = t->limits.host_mem_bytes;
-	int err;
+	int fd, err;
 
 	if (!(t->features & GSB_FEATURE_HOST_WINDOW))
 		return 0;
-	err = gsb_memfd_create("gsb-host", size, &t->host_fd);
-	if (!err)
-		err = gsb_window_map(t->host_fd, base, size);
+	err = gsb_memfd_create("gsb-host", size, &fd);
 	if (err)
 		return err;
+	err = gsb_window_map(fd, base, size);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	t->host_fd = fd;
 	gsb_ranges_init(&t->host_taken, base, size);
 	gsb_ranges_init(&t->host_freed, base, size);
 	gsb_ranges_init(&t->host_live, base, size);

@@ -895,6 +895,26 @@ static void test_memory_of_who_has_gone_goes_without_the_engine(void **state)
 	kit_tenant_finish(&next);
 }
 
+/* Whatever the process itself has there. */
+static void test_window_that_cannot_be_mapped_leaves_what_is_there(void **state)
+{
+	uint32_t *there = (uint32_t *)(uintptr_t)gsb_host_window_base(0);
+	struct kit_tenant refused;
+	struct kit_engine k;
+	char why[256];
+
+	assert_ptr_equal(mmap(there, 4096, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+			 there);
+	*there = 5;
+	kit_engine_init(&k, false);
+	assert_int_equal(kit_tenant_admit(&refused, &k, NULL, why, sizeof(why)), -EEXIST);
+	kit_engine_finish(&k);
+	assert_int_equal(mprotect(there, 4096, PROT_READ), 0); /* -ENOMEM where there is nothing */
+	assert_int_equal(*there, 5);
+	munmap(there, 4096);
+}
+
 /* Its thread would find no engine any more. */
 static void test_engine_that_ends_waits_for_what_is_unmapped(void **state)
 {
@@ -1289,6 +1309,7 @@ int main(void)
 		memory_test(test_modules_of_a_context_that_ends_are_unloaded_in_turns),
 		memory_test(test_modules_of_who_leaves_are_unloaded_in_turns),
 		memory_test(test_memory_of_who_has_gone_goes_without_the_engine),
+		cmocka_unit_test(test_window_that_cannot_be_mapped_leaves_what_is_there),
 		cmocka_unit_test(test_engine_that_ends_waits_for_what_is_unmapped),
 		memory_test(test_kernel_that_takes_modules_past_code_memory_is_out_of_memory),
 		memory_test(test_context_that_ends_answers_its_waiting_calls),
