@@ -105,6 +105,27 @@ static void test_ring_refuses_commands_that_are_none(void **state)
 	free(out);
 }
 
+/* Its positions lie in memory that a lane may write: nothing is written behind it all the same. */
+static void test_ring_whose_positions_are_wrong_is_not_left(void **state)
+{
+	struct {
+		struct lane_page page;
+		uint8_t behind[64];
+	} *p = aligned_alloc(64, sizeof(*p));
+
+	memset(p, 0xff, sizeof(*p));
+	for (uint64_t end = 1; end <= 16; end++) {
+		uint64_t at = 2 * LANE_RING_BYTES - end;
+
+		atomic_store(&p->page.cmd_head, at);
+		atomic_store(&p->page.cmd_tail, at);
+		assert_true(put(&p->page, sizeof(struct lane_cmd), 1));
+		for (size_t i = 0; i < sizeof(p->behind); i++)
+			assert_int_equal(p->behind[i], 0xff);
+	}
+	free(p);
+}
+
 static void test_ring_is_rung_for_only_while_somebody_sleeps(void **state)
 {
 	_Atomic uint32_t word = 0;
@@ -1589,6 +1610,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ring_gives_what_was_put_in_order_round_after_round),
 		cmocka_unit_test(test_ring_refuses_commands_that_are_none),
+		cmocka_unit_test(test_ring_whose_positions_are_wrong_is_not_left),
 		cmocka_unit_test(test_ring_is_rung_for_only_while_somebody_sleeps),
 		cmocka_unit_test(test_table_forgets_children_with_their_parent),
 		ON_LANES(test_lane_that_is_killed_fails_its_space_alone),
