@@ -59,11 +59,11 @@ static int map_there(struct lane *l, uint64_t size, bool shared, int fd, uint32_
 	return err;
 }
 
-/* What the lane was told before may still name it: it comes to this behind that. */
+/* What the lane was told before may still name it: it comes to this behind that. If it cannot be told, what is there has its number for good. */
 static void unmap_there(struct lane *l, uint32_t number, bool shared)
 {
-	lane_tell(l, &(struct lane_call){.op = LANE_unmap, .n = {number, shared}});
-	give_number(l, number);
+	if (!lane_tell(l, &(struct lane_call){.op = LANE_unmap, .n = {number, shared}}))
+		give_number(l, number);
 }
 
 /* ---- rooms ---- */

@@ -955,6 +955,8 @@ static void test_backings_of_host_share_a_descriptor_on_both_sides(void **state)
 	close(fd);
 }
 
+#define LARGE_ROOM (5u << 20) /* larger than those that are kept */
+
 static int new_file(const char *name)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC);
@@ -983,6 +985,22 @@ static void test_memory_that_copies_named_is_its_owners_again(void **state)
 	assert_false(rig->ops->buffer_unshare(rig->dev, at));
 	assert_int_equal(*at, 7);
 	assert_int_equal(munmap(at, 4096), 0);
+}
+
+/* The lane has it still. By the same number another would not be mapped there, and copies go to this one. */
+static void test_number_of_what_could_not_be_unmapped_is_not_given_again(void **state)
+{
+	struct rig *rig = *state;
+	struct lane *l = rig->space[0]->lane;
+	struct lane_map *room = lane_room_take(l, LARGE_ROOM);
+	uint32_t number = room->number;
+
+	atomic_store(&l->dead, true); /* so that it is not told */
+	lane_room_give(l, room);
+	atomic_store(&l->dead, false);
+	room = lane_room_take(l, LARGE_ROOM);
+	assert_int_not_equal(room->number, number);
+	lane_room_give(l, room);
 }
 
 static int ask_of_host(struct rig *rig, int fd, uint64_t i, struct gsb_backing **b)
@@ -1632,6 +1650,7 @@ int main(int argc, char **argv)
 		ON_LANES(test_opened_and_mapped_memory_leaves_nothing_behind),
 		ON_LANES(test_backings_of_host_share_a_descriptor_on_both_sides),
 		ON_LANES(test_memory_that_copies_named_is_its_owners_again),
+		ON_LANES(test_number_of_what_could_not_be_unmapped_is_not_given_again),
 		ON_LANES(test_lane_lends_no_more_than_its_share),
 		ON_LANES(test_call_whose_descriptor_cannot_be_sent_is_refused_alone),
 		ON_LANES(test_kept_call_whose_descriptor_cannot_be_sent_is_refused_alone),
