@@ -1098,6 +1098,53 @@ static void test_call_whose_descriptor_has_no_number_in_the_lane_is_refused_alon
 	close(fd);
 }
 
+/* From now on somebody else stands in for the lane's second thread, who has answered already. Returns his socket. */
+static int answer_first(struct lane *l, struct lane_msg *m, int fd)
+{
+	int pair[2];
+
+	gsb_msg_init(&m->msg, LANE_MSG_CALL, LANE_MSG_SIZE(0));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(gsb_channel_send(pair[1], &m->msg, &fd, 1), 0);
+	assert_int_equal(dup3(pair[0], l->slots[1].fd, O_CLOEXEC), l->slots[1].fd);
+	close(pair[0]);
+	return pair[1];
+}
+
+/* A lane that lies would take all the engine's descriptors. */
+static void test_descriptor_of_an_answer_that_failed_is_closed(void **state)
+{
+	static struct lane_msg m = {.op = LANE_backing_export, .err = -ENOMEM};
+	struct lane_call call = {.op = LANE_backing_export};
+	struct rig *rig = *state;
+	int fd = new_file("of-one"), other = answer_first(rig->space[0]->lane, &m, fd);
+
+	assert_int_equal(lane_call(rig->space[0]->lane, &call), -ENOMEM);
+	assert_int_equal(call.out_fd, 0);
+	close(other);
+	assert_int_equal(n_files(getpid(), "of-one"), 1);
+	close(fd);
+}
+
+/* Of which the engine has none left; the message says of what is in it that it is longer than any. */
+static void test_answer_that_lies_beside_a_lost_descriptor_ends_its_lane(void **state)
+{
+	static struct lane_msg m = {.op = LANE_backing_export, .n_bytes = LANE_BYTES_MAX + 1};
+	struct lane_call call = {.op = LANE_backing_export};
+	struct rig *rig = *state;
+	struct rlimit was, none;
+	int fd = new_file("of-one"), other = answer_first(rig->space[0]->lane, &m, fd), err;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = (struct rlimit){3, was.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	err = lane_call(rig->space[0]->lane, &call);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	assert_int_equal(err, -EOWNERDEAD);
+	close(other);
+	close(fd);
+}
+
 /* An image is too long for a message, and goes by a descriptor: who waits has the answer, and its lane lives. */
 static void test_load_whose_image_cannot_be_sent_is_refused_alone(void **state)
 {
@@ -1651,6 +1698,8 @@ int main(int argc, char **argv)
 		ON_LANES(test_backings_of_host_share_a_descriptor_on_both_sides),
 		ON_LANES(test_memory_that_copies_named_is_its_owners_again),
 		ON_LANES(test_number_of_what_could_not_be_unmapped_is_not_given_again),
+		ON_LANES(test_descriptor_of_an_answer_that_failed_is_closed),
+		ON_LANES(test_answer_that_lies_beside_a_lost_descriptor_ends_its_lane),
 		ON_LANES(test_lane_lends_no_more_than_its_share),
 		ON_LANES(test_call_whose_descriptor_cannot_be_sent_is_refused_alone),
 		ON_LANES(test_kept_call_whose_descriptor_cannot_be_sent_is_refused_alone),
