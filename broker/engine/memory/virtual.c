@@ -730,14 +730,15 @@ static void expose(struct exposure *x, const struct gsb_mapping *m)
 	gsb_pinner_give(x->tenant->pinner, &x->job);
 }
 
-/* What was made ready for nobody is unmapped with all that the tenant has. */
+/* What was made ready for nobody is unmapped with all that the tenant has, and for who leaves nothing more is. */
 static void exposed(struct gsb_mail *mail)
 {
 	struct exposure *x = gsb_container_of(mail, struct exposure, job.mail);
 	struct gsb_tenant *t = x->tenant;
 	struct gsb_mapping m;
 
-	if (next_to_expose(t, &x->range, x->job.addr + x->job.size, &m)) {
+	if (t->state != GSB_TENANT_LEAVING &&
+	    next_to_expose(t, &x->range, x->job.addr + x->job.size, &m)) {
 		expose(x, &m);
 		return;
 	}
