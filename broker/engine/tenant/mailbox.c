@@ -55,10 +55,10 @@ unsigned gsb_mailbox_collect(struct gsb_mailbox *b)
 
 void gsb_mailbox_finish(struct gsb_mailbox *b)
 {
-	while (b->n_expected) {
+	/* The bell of what is there already may have been heard by the engine's last turn. */
+	for (gsb_mailbox_collect(b); b->n_expected; gsb_mailbox_collect(b)) {
 		poll(&(struct pollfd){.fd = b->fd, .events = POLLIN}, 1, -1);
 		eventfd_read(b->fd, &(eventfd_t){0});
-		gsb_mailbox_collect(b);
 	}
 	pthread_mutex_destroy(&b->lock);
 	close(b->fd);
