@@ -224,10 +224,11 @@ struct gsb_device_ops {
 	int (*host_pin)(struct gsb_space *space, uint64_t addr,
 			uint64_t size); /* within the host window; later */
 	int (*host_unpin)(struct gsb_space *space, uint64_t addr, uint64_t size);
-	/* Memory of the engine that many copies will name, all of the file @fd, until buffer_unshare, which unmaps it, be it later. Without
-	 * this, copies from and to it are slower where the hardware makes them itself. NULL = no difference. */
+	/* Memory of the engine that many copies will name, all of the file @fd, until buffer_unshare. Without
+	 * this, copies from and to it are slower where the hardware makes them itself. NULL = no difference.
+	 * buffer_unshare: false, the device has let go of it; true, it has not, and will unmap it when it has. */
 	void (*buffer_share)(struct gsb_device *dev, void *addr, uint64_t size, int fd);
-	void (*buffer_unshare)(struct gsb_device *dev, void *addr, uint64_t size);
+	bool (*buffer_unshare)(struct gsb_device *dev, void *addr);
 
 	/* ---- memory without addresses, and where it is mapped: for all spaces of an owner, who may be another than he who has made it ---- */
 	/* Fresh, it reads as zero. -ENOMEM. -ENOTSUP: there are no addresses for it. Later. */

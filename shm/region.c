@@ -165,6 +165,10 @@ int gsb_window_block_again(uint64_t base, uint64_t size)
 	return p == MAP_FAILED ? -errno : 0;
 }
 
+/*
+ * To where an anonymous mapping of that size would be, for it lies so that tables of pages are moved as they are. That place is a hint: were it
+ * kept until then and the move failed, the kernel might have given it up already, and to another thread. What stays behind has no pages.
+ */
 void *gsb_window_move(uint64_t base, uint64_t size)
 {
 	void *to = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -172,11 +176,12 @@ void *gsb_window_move(uint64_t base, uint64_t size)
 
 	if (to == MAP_FAILED)
 		return NULL;
-	p = mremap((void *)(uintptr_t)base, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
-	if (p != MAP_FAILED)
-		return p;
 	munmap(to, size);
-	return NULL;
+	p = mremap((void *)(uintptr_t)base, size, size, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, to);
+	if (p == MAP_FAILED)
+		return NULL;
+	gsb_window_unmap(base, size);
+	return p;
 }
 
 void gsb_window_unmap(uint64_t base, uint64_t size)

@@ -3,6 +3,7 @@
  */
 #include "broker/engine/admission.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/checked.h"
@@ -22,6 +22,7 @@
 #include "broker/engine/engine.h"
 #include "broker/engine/memory/kept.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/memory/puncher.h"
 #include "broker/engine/memory/virtual.h"
 #include "broker/engine/precede.h"
 #include "broker/engine/start_line.h"
@@ -172,18 +173,23 @@ static int make_staging(struct gsb_tenant *t)
 	return err;
 }
 
+/* Where something else is mapped, that stays: there is no window to be unmapped. */
 static int make_host_window(struct gsb_tenant *t)
 {
 	uint64_t base = gsb_host_window_base(t->slot), size = t->limits.host_mem_bytes;
-	int err;
+	int fd, err;
 
 	if (!(t->features & GSB_FEATURE_HOST_WINDOW))
 		return 0;
-	err = gsb_memfd_create("gsb-host", size, &t->host_fd);
-	if (!err)
-		err = gsb_window_map(t->host_fd, base, size);
+	err = gsb_memfd_create("gsb-host", size, &fd);
 	if (err)
 		return err;
+	err = gsb_window_map(fd, base, size);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	t->host_fd = fd;
 	gsb_ranges_init(&t->host_taken, base, size);
 	gsb_ranges_init(&t->host_freed, base, size);
 	gsb_ranges_init(&t->host_live, base, size);
@@ -266,6 +272,21 @@ static void close_fd(int fd)
 		close(fd);
 }
 
+/* What it shares with the process, which takes milliseconds if much of it was used: a thread's. */
+static void release_memory(struct gsb_tenant *t)
+{
+	const struct gsb_device_ops *ops = t->dev->ops;
+	bool is_kept = t->staging && ops->buffer_unshare && ops->buffer_unshare(t->dev, t->staging);
+	const struct gsb_gone gone[] = {
+		gsb_memory_host_leave(t),
+		{is_kept ? NULL : t->staging, t->limits.staging_bytes, t->staging_fd},
+		{t->region, sizeof(*t->region), t->region_fd},
+	};
+
+	static_assert(GSB_ARRAY_LEN(gone) <= GSB_N_GONE, "all of them are one job");
+	gsb_puncher_sweep(t->mailbox, gone, GSB_ARRAY_LEN(gone));
+}
+
 /* Everything that admission made, in any state of completion, but not socket, pidfd and the struct itself. */
 static void release_all(struct gsb_tenant *t)
 {
@@ -281,16 +302,7 @@ static void release_all(struct gsb_tenant *t)
 	gsb_ranges_finish(&t->host_freed);
 	gsb_ranges_finish(&t->host_live);
 	gsb_ranges_finish(&t->host_owned);
-	if (t->host_fd >= 0)
-		gsb_memory_host_leave(t);
-	if (t->staging && t->dev->ops->buffer_unshare)
-		t->dev->ops->buffer_unshare(t->dev, t->staging, t->limits.staging_bytes);
-	else if (t->staging)
-		munmap(t->staging, t->limits.staging_bytes);
-	if (t->region)
-		munmap(t->region, sizeof(*t->region));
-	close_fd(t->region_fd);
-	close_fd(t->staging_fd);
+	release_memory(t);
 	close_fd(t->doorbell.fd);
 }
 
@@ -312,7 +324,7 @@ static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_a
 	t->loader = &e->loader;
 	t->resizing = &e->params.resizing;
 	t->pinner = &e->pinner;
-	t->puncher = &e->puncher;
+	t->mailbox = &e->mailbox;
 	t->laters = &e->laters;
 	t->scheduler = &e->scheduler;
 	t->grant = &e->grant;
@@ -425,6 +437,17 @@ static void account_gone(struct gsb_engine *e, const struct gsb_tenant *t)
 	e->gone_device_ns += t->stats.device_ns;
 }
 
+/* Modules of its contexts, so many in a turn. True: none is left. */
+static GSB_NOINLINE bool unload_some(struct gsb_tenant *t)
+{
+	unsigned left = GSB_UNLOADED_A_TURN;
+
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
+		if (t->ctxs[i] && !gsb_code_unload_some(t->ctxs[i], &left))
+			return false;
+	return true;
+}
+
 bool gsb_tenant_reap(struct gsb_tenant *t)
 {
 	struct gsb_engine *e = t->engine;
@@ -435,11 +458,13 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 		gsb_orphans_look(e);
 		return false;
 	}
+	if (!unload_some(t))
+		return true;
+	if (t->n_jobs)
+		return true; /* functions of their modules are freed in turns */
 	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
 		if (t->ctxs[i])
 			gsb_ctx_destroy(t->ctxs[i]);
-	if (t->n_jobs)
-		return true; /* functions of theirs are freed in turns */
 	if (!gsb_virtual_finish(t))
 		return true;
 	account_gone(e, t);

@@ -12,6 +12,7 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/memory/share.h"
+#include "broker/engine/order/fence.h"
 #include "broker/engine/order/stream.h"
 #include "broker/engine/tell.h"
 #include "broker/engine/tenant/tenant.h"
@@ -200,7 +201,6 @@ void gsb_ctx_destroy(struct gsb_ctx *ctx)
 {
 	struct gsb_tenant *t = ctx->tenant;
 
-	gsb_code_ctx_finish(ctx);
 	gsb_memory_ctx_finish(ctx);
 	t->dev->ops->space_destroy(ctx->space);
 	gsb_share_ctx_finish(ctx);
@@ -223,13 +223,19 @@ static void on_end(struct gsb_order *o)
 
 int gsb_ctx_end(struct gsb_ctx *ctx, const struct gsb_rec *call)
 {
-	int err = gsb_memory_ctx_retire(ctx);
+	struct gsb_queues *q = ctx->order.queues;
+	struct gsb_fence *fresh = gsb_fence_reserve(q);
+	int err = fresh ? gsb_memory_ctx_retire(ctx) : -EAGAIN;
 
-	if (err)
+	if (err) {
+		gsb_fence_unreserve(q, fresh);
 		return err;
+	}
 	ctx->handle = 0; /* nothing of it can be named any more */
 	ctx->end_call = *call;
 	gsb_memory_ctx_cancel(ctx);
+	gsb_fence_close(&ctx->order, fresh,
+			&(struct gsb_fence_job){.run = gsb_code_unload_all, .call = *call});
 	gsb_order_close(&ctx->order, on_end);
 	return 0;
 }

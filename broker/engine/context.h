@@ -17,6 +17,7 @@ int gsb_ctx_create(struct gsb_tenant *t, const struct gsb_rec *rec,
 /* No handle of it is valid from now on; it is destroyed, and the call answered, when its work is done. -EAGAIN. */
 int gsb_ctx_end(struct gsb_ctx *ctx, const struct gsb_rec *call);
 
-void gsb_ctx_destroy(struct gsb_ctx *ctx); /* nothing of it is queued or in flight */
+/* Nothing of it is queued or in flight, and all of its modules are unloaded. */
+void gsb_ctx_destroy(struct gsb_ctx *ctx);
 
 #endif

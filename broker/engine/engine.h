@@ -27,9 +27,9 @@
 #include "broker/engine/memory/addresses.h"
 #include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/pinner.h"
-#include "broker/engine/memory/puncher.h"
 #include "broker/engine/start_line.h"
 #include "broker/engine/tenant/export.h"
+#include "broker/engine/tenant/mailbox.h"
 #include "broker/engine/orphan.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/watch.h"
@@ -68,7 +68,7 @@ struct gsb_engine {
 	unsigned first_slot; /* whose ring is read first in the next turn */
 	struct gsb_loader loader;
 	struct gsb_pinner pinner;
-	struct gsb_puncher puncher;
+	struct gsb_mailbox mailbox;
 	struct gsb_laters laters;
 	struct gsb_grant grant;
 	struct gsb_addresses addresses;
@@ -78,7 +78,7 @@ struct gsb_engine {
 	struct gsb_scheduler scheduler;
 
 	struct gsb_watches watches;
-	struct gsb_watch device_watch, loader_watch, pinner_watch, puncher_watch;
+	struct gsb_watch device_watch, mailbox_watch;
 	struct gsb_start_line line;
 	struct gsb_orphans orphans;
 	bool draining; /* admits nobody; stop when the last tenant has left */

@@ -36,6 +36,7 @@ libengine_la_SOURCES = \
 	broker/engine/tenant/host_func.c \
 	broker/engine/tenant/later.c broker/engine/tenant/later.h \
 	broker/engine/tenant/log.c \
+	broker/engine/tenant/mailbox.c broker/engine/tenant/mailbox.h \
 	broker/engine/tenant/print.c \
 	broker/engine/tenant/table.c broker/engine/tenant/table.h \
 	broker/engine/tenant/tenant.h \
@@ -121,6 +122,7 @@ engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_later \
 	tests/unit/test_engine_share \
 	tests/unit/test_engine_virtual \
+	tests/unit/test_mailbox \
 	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_resize tests/unit/test_engine_upload \
 	tests/unit/test_facts tests/unit/test_grant tests/unit/test_pool tests/unit/test_proofs tests/unit/test_queue_pool tests/unit/test_ready tests/fuzz/replay_records
 check_PROGRAMS += $(engine_tests)
@@ -171,6 +173,9 @@ tests_unit_test_engine_resize_LDADD = $(engine_test_libs)
 tests_unit_test_engine_share_SOURCES = tests/unit/test_engine_share.c $(engine_kit)
 tests_unit_test_engine_share_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_share_LDADD = $(engine_test_libs)
+tests_unit_test_mailbox_SOURCES = tests/unit/test_mailbox.c broker/engine/tenant/mailbox.c broker/engine/tenant/mailbox.h
+tests_unit_test_mailbox_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mailbox_LDADD = libbase.la $(CMOCKA_LIBS)
 tests_unit_test_engine_virtual_SOURCES = tests/unit/test_engine_virtual.c $(engine_kit)
 tests_unit_test_engine_virtual_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_virtual_LDADD = $(engine_test_libs)

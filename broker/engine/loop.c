@@ -50,7 +50,7 @@ static void on_device(struct gsb_watch *w, uint32_t events)
 	gsb_container_of(w, struct gsb_engine, device_watch)->scheduler.rang = true;
 }
 
-static void on_thread(struct gsb_watch *w, uint32_t events)
+static void on_mail(struct gsb_watch *w, uint32_t events)
 {
 	uint64_t count;
 
@@ -92,15 +92,9 @@ static int watch_own(struct gsb_engine *e)
 {
 	int err;
 
-	e->loader_watch = (struct gsb_watch){e->loader.done_fd, on_thread};
+	e->mailbox_watch = (struct gsb_watch){e->mailbox.fd, on_mail};
 	e->device_watch = (struct gsb_watch){e->ops->event_fd(e->dev), on_device};
-	err = gsb_watches_add(&e->watches, &e->loader_watch, EPOLLIN);
-	e->pinner_watch = (struct gsb_watch){e->pinner.done_fd, on_thread};
-	if (!err && e->pinner_watch.fd >= 0)
-		err = gsb_watches_add(&e->watches, &e->pinner_watch, EPOLLIN);
-	e->puncher_watch = (struct gsb_watch){e->puncher.done_fd, on_thread};
-	if (!err)
-		err = gsb_watches_add(&e->watches, &e->puncher_watch, EPOLLIN);
+	err = gsb_watches_add(&e->watches, &e->mailbox_watch, EPOLLIN);
 	if (!err && e->device_watch.fd >= 0)
 		err = gsb_watches_add(&e->watches, &e->device_watch, EPOLLIN);
 	return err;
@@ -144,27 +138,27 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 	gsb_laters_init(&e->laters);
 	gsb_grant_init(&e->grant, e->info->total_mem_bytes);
 	e->grant.reclaim = reclaim;
-	err = gsb_loader_start(&e->loader, e->ops);
+	err = gsb_mailbox_init(&e->mailbox);
+	if (err)
+		goto err_mailbox;
+	err = gsb_loader_start(&e->loader, e->ops, &e->mailbox);
 	if (err)
 		goto err_loader;
-	err = gsb_pinner_start(&e->pinner, dev);
+	err = gsb_pinner_start(&e->pinner, dev, &e->mailbox);
 	if (err)
 		goto err_pinner;
-	err = gsb_puncher_start(&e->puncher);
-	if (err)
-		goto err_puncher;
 	err = watch_own(e);
 	if (err)
 		goto err_watch;
 	*out = e;
 	return 0;
 err_watch:
-	gsb_puncher_stop(&e->puncher);
-err_puncher:
 	gsb_pinner_stop(&e->pinner);
 err_pinner:
 	gsb_loader_stop(&e->loader);
 err_loader:
+	gsb_mailbox_finish(&e->mailbox);
+err_mailbox:
 	gsb_scheduler_finish(&e->scheduler);
 err_scheduler:
 	gsb_watches_finish(&e->watches);
@@ -179,7 +173,7 @@ int gsb_engine_destroy(struct gsb_engine *e)
 		return 0;
 	gsb_for_each_tenant (e, t)
 		gsb_tenant_dismiss(t, CUDA_ERROR_SYSTEM_NOT_READY, "its engine was told to end");
-	while ((e->n_tenants || e->puncher.n_jobs) && !e->scheduler.lost)
+	while (e->n_tenants && !e->scheduler.lost)
 		if (!gsb_engine_turn(e))
 			gsb_engine_sleep(e);
 	gsb_dismissal_log_end(e);
@@ -190,7 +184,7 @@ int gsb_engine_destroy(struct gsb_engine *e)
 	gsb_scheduler_finish(&e->scheduler);
 	gsb_loader_stop(&e->loader);
 	gsb_pinner_stop(&e->pinner);
-	gsb_puncher_stop(&e->puncher);
+	gsb_mailbox_finish(&e->mailbox); /* of who has gone something may be left to unmap */
 	gsb_watches_finish(&e->watches);
 	free(e);
 	return 0;
@@ -338,18 +332,16 @@ static bool look_for_loss(struct gsb_engine *e)
 	return false;
 }
 
-/* Others work on something, the loader, who pins and who unmakes pages, the device in its time; or what is too much for a turn. */
+/* Others work on something, threads, or the device in its time; or what is too much for a turn. */
 static inline bool has_elsewhere(const struct gsb_engine *e)
 {
-	return e->loader.n_jobs | e->pinner.n_jobs | e->puncher.n_jobs | e->laters.n;
+	return e->mailbox.n_expected | e->laters.n;
 }
 
 static GSB_NOINLINE bool collect(struct gsb_engine *e)
 {
-	bool any = gsb_loader_collect(&e->loader) > 0;
+	bool any = gsb_mailbox_collect(&e->mailbox) > 0;
 
-	any |= gsb_pinner_collect(&e->pinner) > 0;
-	any |= gsb_puncher_collect(&e->puncher) > 0;
 	any |= gsb_laters_collect(&e->laters) > 0;
 	any |= e->laters.goes_on;
 	return any;

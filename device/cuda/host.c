@@ -442,7 +442,7 @@ void cuda_buffer_share(struct gsb_device *base, void *addr, uint64_t size, int f
 	cuda_helper_give(&dev->registrar, &b->share);
 }
 
-void cuda_buffer_unshare(struct gsb_device *base, void *at, uint64_t size)
+bool cuda_buffer_unshare(struct gsb_device *base, void *at)
 {
 	struct cuda_device *dev = to_cuda(base);
 	uint64_t addr = (uint64_t)(uintptr_t)at;
@@ -450,10 +450,8 @@ void cuda_buffer_unshare(struct gsb_device *base, void *at, uint64_t size)
 	struct gsb_range was;
 
 	HASH_FIND(hh, dev->shared, &addr, sizeof(addr), b);
-	if (!b) {
-		munmap(at, size);
-		return;
-	}
+	if (!b)
+		return false;
 	HASH_DELETE(hh, dev->shared, b);
 	if (b->known)
 		gsb_ranges_remove(&dev->known, addr, &was);
@@ -461,6 +459,7 @@ void cuda_buffer_unshare(struct gsb_device *base, void *at, uint64_t size)
 		dev->n_unknown--;
 	atomic_store_explicit(&b->ended, true, memory_order_release);
 	cuda_helper_give(&dev->registrar, &b->unshare);
+	return true;
 }
 
 void cuda_host_learn(struct cuda_device *dev)

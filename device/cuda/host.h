@@ -29,7 +29,7 @@ void cuda_host_unmap(struct cuda_device *dev, uint64_t addr, uint64_t size);
 bool cuda_host_is_going(struct cuda_device *dev, uint64_t addr, uint64_t size);
 void cuda_host_finish(struct cuda_device *dev); /* no space is left; what was only prepared goes */
 void cuda_buffer_share(struct gsb_device *dev, void *addr, uint64_t size, int fd);
-void cuda_buffer_unshare(struct gsb_device *dev, void *addr, uint64_t size);
+bool cuda_buffer_unshare(struct gsb_device *dev, void *addr);
 /* What the helper has registered meanwhile is known from here on. */
 void cuda_host_learn(struct cuda_device *dev);
 

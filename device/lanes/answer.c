@@ -69,9 +69,7 @@ static int do_unmap(struct lane_server *s, struct lane_msg *m, int fd)
 
 	if (!is || !is->at)
 		return -EBADF;
-	if (m->n[1] && s->ops->buffer_unshare)
-		s->ops->buffer_unshare(s->dev, is->at, is->size);
-	else
+	if (!m->n[1] || !s->ops->buffer_unshare || !s->ops->buffer_unshare(s->dev, is->at))
 		munmap(is->at, is->size);
 	*is = (struct lane_mapped){0};
 	return 0;

@@ -79,9 +79,13 @@ static int hear_message(struct lane_slot *slot, uint32_t op)
 	int fd = 0;
 	ssize_t n = gsb_channel_recv(slot->fd, m, sizeof(*m), &fd, &n_fds);
 
-	if (n == -EMFILE) { /* the message is there */
-		n = LANE_MSG_SIZE(m->n_bytes);
+	if (n == -EMFILE) { /* the message is there, as long as it says itself */
+		n = m->msg.size;
 		m->err = -ENOMEM;
+	}
+	if (fd > 0 && m->err) { /* nobody would look for one there */
+		close(fd);
+		fd = 0;
 	}
 	m->fd = fd;
 	if (is_sound(m, n, op))

@@ -264,7 +264,7 @@ void lane_room_give(struct lane *l, struct lane_map *room);
 const struct lane_map *lane_find_shared(struct lane *l, uint64_t addr, uint64_t size);
 int lane_window_map(struct lane *l, int fd, uint64_t base, uint64_t size);
 void lane_share(struct lanes_device *dev, uint64_t addr, uint64_t size, int fd);
-void lane_unshare(struct lanes_device *dev, uint64_t addr, uint64_t size);
+void lane_unshare(struct lanes_device *dev, uint64_t addr);
 void lane_memory_finish(struct lane *l);
 
 /* ---- work.c ---- */

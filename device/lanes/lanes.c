@@ -356,9 +356,11 @@ static void lanes_buffer_share(struct gsb_device *dev, void *addr, uint64_t size
 	lane_share(to_lanes(dev), (uint64_t)(uintptr_t)addr, size, fd);
 }
 
-static void lanes_buffer_unshare(struct gsb_device *dev, void *addr, uint64_t size)
+/* Lanes have mapped it for themselves. */
+static bool lanes_buffer_unshare(struct gsb_device *dev, void *addr)
 {
-	lane_unshare(to_lanes(dev), (uint64_t)(uintptr_t)addr, size);
+	lane_unshare(to_lanes(dev), (uint64_t)(uintptr_t)addr);
+	return false;
 }
 
 /* ---- memory without addresses: in the lane of its owner ---- */
@@ -998,7 +1000,7 @@ static void lanes_close(struct gsb_device *base)
 
 	lane_pool_stop(dev);
 	while (dev->shared)
-		lane_unshare(dev, dev->shared->addr, dev->shared->size);
+		lane_unshare(dev, dev->shared->addr);
 	gsb_done_finish(&dev->done);
 	destroy(dev);
 }

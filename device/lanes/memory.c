@@ -59,11 +59,11 @@ static int map_there(struct lane *l, uint64_t size, bool shared, int fd, uint32_
 	return err;
 }
 
-/* What the lane was told before may still name it: it comes to this behind that. */
+/* What the lane was told before may still name it: it comes to this behind that. If it cannot be told, what is there has its number for good. */
 static void unmap_there(struct lane *l, uint32_t number, bool shared)
 {
-	lane_tell(l, &(struct lane_call){.op = LANE_unmap, .n = {number, shared}});
-	give_number(l, number);
+	if (!lane_tell(l, &(struct lane_call){.op = LANE_unmap, .n = {number, shared}}))
+		give_number(l, number);
 }
 
 /* ---- rooms ---- */
@@ -201,7 +201,7 @@ static void unmap_shared(struct lane *l, const struct lane_shared *s)
 		}
 }
 
-void lane_unshare(struct lanes_device *dev, uint64_t addr, uint64_t size)
+void lane_unshare(struct lanes_device *dev, uint64_t addr)
 {
 	for (struct lane_shared **p = &dev->shared; *p; p = &(*p)->next)
 		if ((*p)->addr == addr) {
@@ -212,9 +212,8 @@ void lane_unshare(struct lanes_device *dev, uint64_t addr, uint64_t size)
 			*p = s->next;
 			close(s->fd);
 			free(s);
-			break;
+			return;
 		}
-	munmap(to_pointer(addr), size);
 }
 
 /* ---- windows ---- */

@@ -179,7 +179,7 @@ static int answer_one(struct lane_server *s, struct lane_msg *m)
 	bool lacks_fd = n == -EMFILE; /* the message is there */
 
 	if (lacks_fd) {
-		n = LANE_MSG_SIZE(m->n_bytes);
+		n = m->msg.size;
 		n_fds = 0;
 	}
 	if (n <= 0 || n < (ssize_t)LANE_MSG_SIZE(0) || n != (ssize_t)LANE_MSG_SIZE(m->n_bytes))

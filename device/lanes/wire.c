@@ -19,7 +19,8 @@ static struct lane_cmd *at(struct lane_page *p, uint64_t pos)
 /* Commands lie in one piece: what is left at the end of the ring is passed over. */
 void *lane_ring_reserve(struct lane_page *p, uint32_t bytes)
 {
-	uint64_t head = atomic_load_explicit(&p->cmd_head, memory_order_relaxed);
+	/* Whoever takes may have written it, too: of what begins at a multiple of 8 at least the length is in the ring. */
+	uint64_t head = atomic_load_explicit(&p->cmd_head, memory_order_relaxed) & ~7ull;
 	uint64_t tail = atomic_load_explicit(&p->cmd_tail, memory_order_acquire);
 	uint32_t end = to_end(head), skip = bytes > end ? end : 0;
 

@@ -715,23 +715,17 @@ void kit_engine_finish(struct kit_engine *k)
 	kit_device_destroy(k->dev);
 }
 
-/* In the hands of threads. */
-static unsigned n_jobs(const struct gsb_engine *e)
-{
-	return e->loader.n_jobs + e->pinner.n_jobs + e->puncher.n_jobs;
-}
-
 void kit_settle(struct kit_engine *k)
 {
 	do {
 		while (gsb_engine_turn(k->engine))
 			;
-		if (n_jobs(k->engine))
+		if (k->engine->mailbox.n_expected)
 			gsb_engine_listen(k->engine,
 					  UINT64_MAX); /* a thread rings when it is done */
 		else
 			gsb_engine_listen(k->engine, 0);
-	} while (n_jobs(k->engine) || gsb_engine_turn(k->engine));
+	} while (k->engine->mailbox.n_expected || gsb_engine_turn(k->engine));
 }
 
 /* ---- tenants ---- */

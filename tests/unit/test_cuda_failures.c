@@ -372,6 +372,12 @@ static void share(struct life *l)
 	l->ops->buffer_share(l->dev, l->staging, STAGING, -1);
 }
 
+static void end_share(struct life *l, void *at, size_t size)
+{
+	if (!l->ops->buffer_unshare(l->dev, at))
+		munmap(at, size);
+}
+
 static int create_space(struct life *l)
 {
 	struct gsb_space_params p = {.device_base = DEVICE_BASE,
@@ -394,7 +400,7 @@ static void live(struct life *l)
 		work(l);
 	l->wrong = !l->n_failed && (l->word != 7 || l->silent || l->lost_value);
 	l->ops->queue_destroy(l->queue);
-	l->ops->buffer_unshare(l->dev, l->staging, STAGING);
+	end_share(l, l->staging, STAGING);
 	if (l->small)
 		failed(l, l->ops->mem_free(l->space, l->small));
 	l->ops->space_destroy(l->space);
@@ -1944,7 +1950,7 @@ static void test_memory_is_registered_a_moment_later(void **state)
 	assert_int_equal(open_device(&l), 0);
 	share(&l);
 	usleep(20000);
-	l.ops->buffer_unshare(l.dev, l.staging, STAGING);
+	end_share(&l, l.staging, STAGING);
 	l.ops->close(l.dev); /* at once */
 	assert_int_equal(fake.calls("cuCtxCreate_v2"), 0);
 	register_ms = 1;
@@ -1953,7 +1959,7 @@ static void test_memory_is_registered_a_moment_later(void **state)
 	share(&l);
 	await_registered(1);
 	assert_int_equal(fake.live(FAKE_CONTEXT), 1);
-	l.ops->buffer_unshare(l.dev, l.staging, STAGING);
+	assert_true(l.ops->buffer_unshare(l.dev, l.staging)); /* the helper unmaps it */
 	await_registered(0);
 	l.ops->close(l.dev);
 	alarm(0);
@@ -1972,7 +1978,7 @@ static void test_memory_is_registered_at_once_for_who_pins(void **state)
 	share(&l);
 	prepare_pin(&l);
 	await_registered(2);
-	l.ops->buffer_unshare(l.dev, l.staging, STAGING);
+	end_share(&l, l.staging, STAGING);
 	l.ops->close(l.dev);
 	alarm(0);
 	assert_true(fake.reset());
@@ -2158,7 +2164,7 @@ static void test_pages_are_there_when_they_are_registered(void **state)
 	await_registered(2);
 	fake.watch("cuMemHostRegister_v2", NULL, NULL);
 	assert_int_equal(r.n_absent, 0);
-	l.ops->buffer_unshare(l.dev, r.addr, size);
+	end_share(&l, r.addr, size);
 	close_all(&l);
 }
 

@@ -742,16 +742,16 @@ static void test_all_places_taken_is_refused_with_the_reason(void **state)
 }
 
 /* What the loader has done, in its order, once it has done n; nothing is collected meanwhile. */
-static void await_done_jobs(struct gsb_loader *l, unsigned n, const struct gsb_tenant **of)
+static void await_done_jobs(struct gsb_mailbox *b, unsigned n, const struct gsb_tenant **of)
 {
 	unsigned have = 0;
 
 	while (have < n) {
 		have = 0;
-		pthread_mutex_lock(&l->lock);
-		for (const struct gsb_job *j = l->done; j; j = j->next)
-			of[have++] = j->tenant;
-		pthread_mutex_unlock(&l->lock);
+		pthread_mutex_lock(&b->lock);
+		for (const struct gsb_mail *m = b->first; m; m = m->next)
+			of[have++] = gsb_container_of(m, struct gsb_job, mail)->tenant;
+		pthread_mutex_unlock(&b->lock);
 		sched_yield();
 	}
 }
@@ -784,7 +784,7 @@ static void test_queue_of_loads_of_one_tenant_does_not_stand_before_another(void
 	kit_post_call(&f->good, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
 	assert_int_equal(gsb_dispatch_ring(f->good.t, 1), 1);
 	pthread_mutex_unlock(&f->k.dev->preparing);
-	await_done_jobs(&f->k.engine->loader, 101, of);
+	await_done_jobs(&f->k.engine->mailbox, 101, of);
 	while (of[at] != f->good.t)
 		at++;
 	assert_in_range(at, 0, 2); /* one was begun already, one is before it in the turn */
@@ -812,7 +812,7 @@ static void test_load_that_hangs_keeps_its_tenant_alone(void **state)
 		for (int i = 0; i < 2; i++)
 			kit_post_call(&f->good, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
 		assert_int_equal(gsb_dispatch_ring(f->good.t, 2), 2);
-		await_done_jobs(l, n, of);
+		await_done_jobs(&f->k.engine->mailbox, n, of);
 		assert_ptr_equal(of[n - 2], f->good.t);
 		assert_ptr_equal(of[n - 1], f->good.t);
 		await_threads(l, 1);

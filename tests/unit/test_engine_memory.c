@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -367,11 +368,11 @@ static void test_what_the_device_takes_is_asked_for_and_returned(void **state)
 
 /* ---- modules ---- */
 
-static uint64_t post_load(struct kit_tenant *t, uint32_t module)
+static uint64_t post_load_in(struct kit_tenant *t, uint32_t ctx, uint32_t module)
 {
 	struct gsb_rec_image_part part = {.image = module + 1, .length = 4, .total = 4};
 	struct gsb_rec_module_load load = {
-		.module = kit_module(module), .ctx = kit_ctx(0), .image = module + 1};
+		.module = kit_module(module), .ctx = kit_ctx(ctx), .image = module + 1};
 	uint64_t call;
 
 	memcpy(t->staging, "good", 4);
@@ -380,6 +381,11 @@ static uint64_t post_load(struct kit_tenant *t, uint32_t module)
 	call = kit_post_call(t, GSB_REC_MODULE_LOAD, &load, sizeof(load), NULL, 0);
 	kit_settle(t->kit);
 	return call;
+}
+
+static uint64_t post_load(struct kit_tenant *t, uint32_t module)
+{
+	return post_load_in(t, 0, module);
 }
 
 static void unload(struct kit_tenant *t, uint32_t module)
@@ -709,7 +715,72 @@ static void test_functions_of_who_leaves_are_freed_in_turns(void **state)
 	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
 }
 
-/* ---- the window of who has gone ---- */
+#define UNLOADED_A_TURN 32
+#define N_MODULES	(3 * UNLOADED_A_TURN)
+
+/* One turn, in which modules are unloaded, and before the last of them no space goes. */
+static void turn_of_unloading(struct fixture *f, unsigned n_spaces)
+{
+	const struct kit_device *d = f->c.k.dev;
+	unsigned before = d->n_modules;
+
+	assert_true(gsb_engine_turn(f->c.k.engine));
+	assert_in_range(before - d->n_modules, 0, UNLOADED_A_TURN);
+	if (d->n_modules)
+		assert_int_equal(d->n_spaces, n_spaces);
+}
+
+/* Others are served meanwhile, and the context's numbers are its own until it has ended. */
+static void test_modules_of_a_context_that_ends_are_unloaded_in_turns(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_object ctx = {.handle = kit_ctx(0)};
+	struct gsb_rec_mem_alloc pinned = {.ctx = kit_ctx(0), .size = 4096};
+	struct kit_device *d = f->c.k.dev;
+	unsigned n_spaces = d->n_spaces;
+	uint64_t end, others;
+
+	for (uint32_t i = 0; i < N_MODULES; i++)
+		assert_int_equal(kit_status_of(&f->a, post_load(&f->a, i)), CUDA_SUCCESS);
+	end = kit_post_call(&f->a, GSB_REC_CTX_DESTROY, &ctx, sizeof(ctx), NULL, 0);
+	turn_of_unloading(f, n_spaces);
+	assert_int_equal(d->n_modules, N_MODULES - UNLOADED_A_TURN);
+	assert_null(gsb_code_find_module(f->a.t, kit_module(N_MODULES - 1)));
+	others = kit_post_call(&f->b, GSB_REC_HOST_ALLOC, &pinned, sizeof(pinned), NULL, 0);
+	turn_of_unloading(f, n_spaces);
+	assert_true(kit_answered(&f->b, others));
+	assert_false(kit_answered(&f->a, end));
+	while (d->n_modules)
+		turn_of_unloading(f, n_spaces);
+	assert_int_equal(kit_status_of(&f->a, end), CUDA_SUCCESS);
+	assert_int_equal(d->n_spaces, n_spaces - 1);
+	assert_int_equal(f->a.t->code_used_bytes, 0);
+}
+
+/* Of all of its contexts together. */
+static void test_modules_of_who_leaves_are_unloaded_in_turns(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_ctx_create second = {.ctx = kit_ctx(1), .legacy = kit_stream(9)};
+	struct kit_device *d = f->c.k.dev;
+	struct gsb_ctl_gone gone;
+	unsigned n_spaces, n = 0;
+
+	assert_int_equal(kit_call(&f->a, GSB_REC_CTX_CREATE, &second, sizeof(second), NULL, 0),
+			 CUDA_SUCCESS);
+	n_spaces = d->n_spaces;
+	for (uint32_t i = 0; i < N_MODULES; i++)
+		assert_int_equal(kit_status_of(&f->a, post_load_in(&f->a, i % 2, i)), CUDA_SUCCESS);
+	gsb_tenant_leave(f->a.t);
+	for (; d->n_modules && n < N_MODULES; n++)
+		turn_of_unloading(f, n_spaces);
+	assert_int_equal(n, N_MODULES / UNLOADED_A_TURN);
+	kit_settle(&f->c.k);
+	assert_int_equal(d->n_spaces, n_spaces - 2);
+	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
+}
+
+/* ---- the memory of who has gone ---- */
 
 #define PART_BYTES (16 * MB) /* of what is unmapped at a time */
 #define N_PARTS	   3
@@ -717,13 +788,27 @@ static void test_functions_of_who_leaves_are_freed_in_turns(void **state)
 static struct {
 	bool looks;
 	pthread_t engine;
-	_Atomic unsigned n_of_engine, n_of_others; /* of a window, or of a part */
+	const void *staging, *region;		   /* and the window, wherever that is */
+	_Atomic unsigned n_of_engine, n_of_others; /* of these, or of their parts */
 	sem_t may;				   /* others go on */
+	bool awaited;				   /* by the engine, which ends */
 } unmapping;
+
+static bool is_in(const void *at, const void *start, size_t size)
+{
+	return (uintptr_t)at - (uintptr_t)start < size;
+}
+
+static bool is_looked_at(const void *at, size_t size)
+{
+	return size == PART_BYTES || size == N_PARTS * PART_BYTES ||
+	       is_in(at, unmapping.staging, MB) ||
+	       is_in(at, unmapping.region, sizeof(struct gsb_region));
+}
 
 int munmap(void *at, size_t size)
 {
-	if (unmapping.looks && (size == PART_BYTES || size == N_PARTS * PART_BYTES)) {
+	if (unmapping.looks && is_looked_at(at, size)) {
 		if (pthread_equal(pthread_self(), unmapping.engine)) {
 			unmapping.n_of_engine++;
 		} else {
@@ -734,13 +819,46 @@ int munmap(void *at, size_t size)
 	return (int)syscall(SYS_munmap, at, size);
 }
 
+/* What a tenant of so many parts of a window has in all: staging memory is one, a region two. */
+static unsigned n_parts(unsigned n_of_window)
+{
+	static_assert(sizeof(struct gsb_region) > PART_BYTES &&
+			      sizeof(struct gsb_region) <= 2 * PART_BYTES,
+		      "two parts");
+	return n_of_window + 1 + 2;
+}
+
+/* Of the engine's only where it ends. */
+int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+	const struct timespec timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000000l};
+
+	if (unmapping.looks && pthread_equal(pthread_self(), unmapping.engine)) {
+		unmapping.awaited = true;
+		for (unsigned i = 0; i < n_parts(1); i++)
+			sem_post(&unmapping.may);
+	}
+	return ppoll(fds, n, timeout_ms < 0 ? NULL : &timeout, NULL);
+}
+
+static void begin_to_look(const struct kit_tenant *t)
+{
+	unmapping.staging = t->t->staging;
+	unmapping.region = t->t->region;
+	unmapping.engine = pthread_self();
+	unmapping.n_of_engine = unmapping.n_of_others = 0;
+	unmapping.awaited = false;
+	sem_init(&unmapping.may, 0, 0);
+	unmapping.looks = true;
+}
+
 static uint32_t *window_of(const struct kit_tenant *t)
 {
 	return (uint32_t *)(uintptr_t)gsb_host_window_base(t->t->slot);
 }
 
 /* However many pages are in it: the engine serves others meanwhile, the next one in the same place, too. */
-static void test_window_of_who_has_gone_goes_without_the_engine(void **state)
+static void test_memory_of_who_has_gone_goes_without_the_engine(void **state)
 {
 	static const struct gsb_tenant_limits limits = {.host_mem_bytes = N_PARTS * PART_BYTES,
 							.staging_bytes = MB};
@@ -748,15 +866,15 @@ static void test_window_of_who_has_gone_goes_without_the_engine(void **state)
 	struct kit_tenant gone, next;
 	uint32_t *window;
 	char why[256];
-	int file;
+	int files[3];
 
 	kit_tenant_init(&gone, &f->c.k, &limits);
-	file = gone.t->host_fd;
+	files[0] = gone.t->host_fd;
+	files[1] = gone.t->staging_fd;
+	files[2] = gone.t->region_fd;
 	window = window_of(&gone);
 	*window = 5;
-	unmapping.engine = pthread_self();
-	sem_init(&unmapping.may, 0, 0);
-	unmapping.looks = true;
+	begin_to_look(&gone);
 	gsb_tenant_leave(gone.t);
 	while (!kit_tenant_is_gone(&gone))
 		gsb_engine_turn(f->c.k.engine);
@@ -764,16 +882,58 @@ static void test_window_of_who_has_gone_goes_without_the_engine(void **state)
 	assert_ptr_equal(window_of(&next), window);
 	assert_int_equal(*window, 0);
 	*window = 7;
-	for (unsigned i = 0; i < N_PARTS; i++)
+	for (unsigned i = 0; i < n_parts(N_PARTS); i++)
 		sem_post(&unmapping.may);
 	kit_settle(&f->c.k);
 	unmapping.looks = false;
 	assert_int_equal(*window, 7);
-	assert_int_equal(unmapping.n_of_engine, 0);
-	assert_int_equal(unmapping.n_of_others, N_PARTS);
-	assert_int_equal(fcntl(file, F_GETFD), -1);
+	assert_int_equal(unmapping.n_of_engine, 2); /* without pages: gsb_window_move() */
+	assert_int_equal(unmapping.n_of_others, n_parts(N_PARTS));
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(files); i++)
+		assert_int_equal(fcntl(files[i], F_GETFD), -1);
 	kit_tenant_free(&gone);
 	kit_tenant_finish(&next);
+}
+
+/* Whatever the process itself has there. */
+static void test_window_that_cannot_be_mapped_leaves_what_is_there(void **state)
+{
+	uint32_t *there = (uint32_t *)(uintptr_t)gsb_host_window_base(0);
+	struct kit_tenant refused;
+	struct kit_engine k;
+	char why[256];
+
+	assert_ptr_equal(mmap(there, 4096, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+			 there);
+	*there = 5;
+	kit_engine_init(&k, false);
+	assert_int_equal(kit_tenant_admit(&refused, &k, NULL, why, sizeof(why)), -EEXIST);
+	kit_engine_finish(&k);
+	assert_int_equal(mprotect(there, 4096, PROT_READ), 0); /* -ENOMEM where there is nothing */
+	assert_int_equal(*there, 5);
+	munmap(there, 4096);
+}
+
+/* Its thread would find no engine any more. */
+static void test_engine_that_ends_waits_for_what_is_unmapped(void **state)
+{
+	static const struct gsb_tenant_limits limits = {.host_mem_bytes = PART_BYTES,
+							.staging_bytes = MB};
+	struct kit_tenant gone;
+	struct kit_engine k;
+
+	kit_engine_init(&k, false);
+	kit_tenant_init(&gone, &k, &limits);
+	begin_to_look(&gone);
+	gsb_tenant_leave(gone.t);
+	while (!kit_tenant_is_gone(&gone))
+		gsb_engine_turn(k.engine);
+	kit_engine_finish(&k);
+	unmapping.looks = false;
+	assert_true(unmapping.awaited);
+	assert_int_equal(unmapping.n_of_others, n_parts(1));
+	kit_tenant_free(&gone);
 }
 
 /* ---- ends ---- */
@@ -1146,7 +1306,11 @@ int main(void)
 		memory_test(test_function_that_is_not_found_is_not_charged),
 		memory_test(test_functions_of_an_unloaded_module_are_freed_in_turns),
 		memory_test(test_functions_of_who_leaves_are_freed_in_turns),
-		memory_test(test_window_of_who_has_gone_goes_without_the_engine),
+		memory_test(test_modules_of_a_context_that_ends_are_unloaded_in_turns),
+		memory_test(test_modules_of_who_leaves_are_unloaded_in_turns),
+		memory_test(test_memory_of_who_has_gone_goes_without_the_engine),
+		cmocka_unit_test(test_window_that_cannot_be_mapped_leaves_what_is_there),
+		cmocka_unit_test(test_engine_that_ends_waits_for_what_is_unmapped),
 		memory_test(test_kernel_that_takes_modules_past_code_memory_is_out_of_memory),
 		memory_test(test_context_that_ends_answers_its_waiting_calls),
 		memory_test(test_refusal_of_who_has_left_is_not_the_next_ones),

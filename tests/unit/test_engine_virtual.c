@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/mapping.h"
+#include "broker/engine/dismissal.h"
+#include "broker/engine/dispatch.h"
 #include "broker/engine/memory/addresses.h"
 #include "shm/channel.h"
 #include "tests/unit/engine_kit.h"
@@ -841,6 +843,28 @@ static void test_tenant_that_dies_while_its_memory_is_made_ready_leaves_nothing(
 	assert_int_equal(f->k.dev->n_mappings, 0);
 }
 
+/* It may have thousands of mappings, which are a millisecond each on a GPU, and others wait for a pinner. */
+static void test_memory_of_who_leaves_is_made_ready_no_more(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t at = reserve(&f->a, 3);
+	const struct gsb_rec_backing_range b = {
+		.addr = at, .size = 3 * UNIT, .access = GSB_MAPPING_BOTH};
+	struct gsb_reply_host_backing made;
+
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(create_of_host(&f->a, 1, &made), 0);
+		assert_int_equal(map(&f->a, made.backing, at + i * UNIT), 0);
+	}
+	kit_post_call(&f->a, GSB_REC_BACKING_ACCESS, &b, sizeof(b), NULL, 0);
+	assert_int_equal(gsb_dispatch_ring(f->a.t, 1), 1);
+	gsb_tenant_leave(f->a.t);
+	kit_settle(&f->k);
+	assert_int_equal(told.n, 1);
+	assert_true(kit_tenant_is_gone(&f->a));
+	assert_int_equal(f->k.dev->n_mappings, 0);
+}
+
 int main(void)
 {
 #define PINNER(f) cmocka_unit_test_setup_teardown(f, set_up_pinner, teardown)
@@ -876,6 +900,7 @@ int main(void)
 		CASE(test_record_about_many_mappings_goes_in_parts),
 		CASE(test_end_of_one_with_many_mappings_goes_in_parts),
 		PINNER(test_host_memory_is_made_ready_before_the_device_has_it),
+		PINNER(test_memory_of_who_leaves_is_made_ready_no_more),
 		PINNER(test_tenant_that_dies_while_its_memory_is_made_ready_leaves_nothing),
 	};
 

@@ -105,6 +105,27 @@ static void test_ring_refuses_commands_that_are_none(void **state)
 	free(out);
 }
 
+/* Its positions lie in memory that a lane may write: nothing is written behind it all the same. */
+static void test_ring_whose_positions_are_wrong_is_not_left(void **state)
+{
+	struct {
+		struct lane_page page;
+		uint8_t behind[64];
+	} *p = aligned_alloc(64, sizeof(*p));
+
+	memset(p, 0xff, sizeof(*p));
+	for (uint64_t end = 1; end <= 16; end++) {
+		uint64_t at = 2 * LANE_RING_BYTES - end;
+
+		atomic_store(&p->page.cmd_head, at);
+		atomic_store(&p->page.cmd_tail, at);
+		assert_true(put(&p->page, sizeof(struct lane_cmd), 1));
+		for (size_t i = 0; i < sizeof(p->behind); i++)
+			assert_int_equal(p->behind[i], 0xff);
+	}
+	free(p);
+}
+
 static void test_ring_is_rung_for_only_while_somebody_sleeps(void **state)
 {
 	_Atomic uint32_t word = 0;
@@ -934,12 +955,52 @@ static void test_backings_of_host_share_a_descriptor_on_both_sides(void **state)
 	close(fd);
 }
 
+#define LARGE_ROOM (5u << 20) /* larger than those that are kept */
+
 static int new_file(const char *name)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC);
 
 	assert_int_equal(ftruncate(fd, (N_OF_HOST + 1) * GSB_BACKING_UNIT), 0);
 	return fd;
+}
+
+/* What of it is mapped in a lane is its own mapping: there is nothing for which it would have to be kept. */
+static void test_memory_that_copies_named_is_its_owners_again(void **state)
+{
+	struct rig *rig = *state;
+	int fd = new_file("staging");
+	uint8_t *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct gsb_cmd cmd = {
+		.kind = GSB_CMD_COPY,
+		.space = rig->space[0],
+		.copy = {.src = (uintptr_t)at, .width = 4096, .height = 1, .src_is_ours = true}};
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &cmd.copy.dst), 0);
+	rig->ops->buffer_share(rig->dev, at, 4096, fd);
+	close(fd);
+	*at = 7;
+	assert_int_equal(rig->ops->issue(rig->queue[0], &cmd), 0);
+	assert_int_equal(collect(rig).result, CUDA_SUCCESS);
+	assert_false(rig->ops->buffer_unshare(rig->dev, at));
+	assert_int_equal(*at, 7);
+	assert_int_equal(munmap(at, 4096), 0);
+}
+
+/* The lane has it still. By the same number another would not be mapped there, and copies go to this one. */
+static void test_number_of_what_could_not_be_unmapped_is_not_given_again(void **state)
+{
+	struct rig *rig = *state;
+	struct lane *l = rig->space[0]->lane;
+	struct lane_map *room = lane_room_take(l, LARGE_ROOM);
+	uint32_t number = room->number;
+
+	atomic_store(&l->dead, true); /* so that it is not told */
+	lane_room_give(l, room);
+	atomic_store(&l->dead, false);
+	room = lane_room_take(l, LARGE_ROOM);
+	assert_int_not_equal(room->number, number);
+	lane_room_give(l, room);
 }
 
 static int ask_of_host(struct rig *rig, int fd, uint64_t i, struct gsb_backing **b)
@@ -1034,6 +1095,53 @@ static void test_call_whose_descriptor_has_no_number_in_the_lane_is_refused_alon
 					       &module, log, sizeof(log)),
 			 0);
 	rig->ops->backing_destroy(b);
+	close(fd);
+}
+
+/* From now on somebody else stands in for the lane's second thread, who has answered already. Returns his socket. */
+static int answer_first(struct lane *l, struct lane_msg *m, int fd)
+{
+	int pair[2];
+
+	gsb_msg_init(&m->msg, LANE_MSG_CALL, LANE_MSG_SIZE(0));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(gsb_channel_send(pair[1], &m->msg, &fd, 1), 0);
+	assert_int_equal(dup3(pair[0], l->slots[1].fd, O_CLOEXEC), l->slots[1].fd);
+	close(pair[0]);
+	return pair[1];
+}
+
+/* A lane that lies would take all the engine's descriptors. */
+static void test_descriptor_of_an_answer_that_failed_is_closed(void **state)
+{
+	static struct lane_msg m = {.op = LANE_backing_export, .err = -ENOMEM};
+	struct lane_call call = {.op = LANE_backing_export};
+	struct rig *rig = *state;
+	int fd = new_file("of-one"), other = answer_first(rig->space[0]->lane, &m, fd);
+
+	assert_int_equal(lane_call(rig->space[0]->lane, &call), -ENOMEM);
+	assert_int_equal(call.out_fd, 0);
+	close(other);
+	assert_int_equal(n_files(getpid(), "of-one"), 1);
+	close(fd);
+}
+
+/* Of which the engine has none left; the message says of what is in it that it is longer than any. */
+static void test_answer_that_lies_beside_a_lost_descriptor_ends_its_lane(void **state)
+{
+	static struct lane_msg m = {.op = LANE_backing_export, .n_bytes = LANE_BYTES_MAX + 1};
+	struct lane_call call = {.op = LANE_backing_export};
+	struct rig *rig = *state;
+	struct rlimit was, none;
+	int fd = new_file("of-one"), other = answer_first(rig->space[0]->lane, &m, fd), err;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = (struct rlimit){3, was.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	err = lane_call(rig->space[0]->lane, &call);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	assert_int_equal(err, -EOWNERDEAD);
+	close(other);
 	close(fd);
 }
 
@@ -1567,6 +1675,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ring_gives_what_was_put_in_order_round_after_round),
 		cmocka_unit_test(test_ring_refuses_commands_that_are_none),
+		cmocka_unit_test(test_ring_whose_positions_are_wrong_is_not_left),
 		cmocka_unit_test(test_ring_is_rung_for_only_while_somebody_sleeps),
 		cmocka_unit_test(test_table_forgets_children_with_their_parent),
 		ON_LANES(test_lane_that_is_killed_fails_its_space_alone),
@@ -1587,6 +1696,10 @@ int main(int argc, char **argv)
 		ON_LANES(test_each_has_the_memory_that_it_has_asked_for),
 		ON_LANES(test_opened_and_mapped_memory_leaves_nothing_behind),
 		ON_LANES(test_backings_of_host_share_a_descriptor_on_both_sides),
+		ON_LANES(test_memory_that_copies_named_is_its_owners_again),
+		ON_LANES(test_number_of_what_could_not_be_unmapped_is_not_given_again),
+		ON_LANES(test_descriptor_of_an_answer_that_failed_is_closed),
+		ON_LANES(test_answer_that_lies_beside_a_lost_descriptor_ends_its_lane),
 		ON_LANES(test_lane_lends_no_more_than_its_share),
 		ON_LANES(test_call_whose_descriptor_cannot_be_sent_is_refused_alone),
 		ON_LANES(test_kept_call_whose_descriptor_cannot_be_sent_is_refused_alone),

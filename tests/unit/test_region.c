@@ -7,8 +7,10 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,6 +111,66 @@ static void test_window_is_not_inherited_by_a_forked_child(void **state)
 	close(fd);
 }
 
+static struct {
+	bool fails, has_failed;
+	unsigned n_unmapped; /* since then */
+} moving;
+
+void *mremap(void *at, size_t size, size_t new_size, int flags, ...)
+{
+	va_list args;
+	void *to;
+
+	va_start(args, flags);
+	to = va_arg(args, void *);
+	va_end(args);
+	moving.has_failed = moving.fails;
+	errno = ENOMEM;
+	return moving.fails ? MAP_FAILED
+			    : (void *)syscall(SYS_mremap, at, size, new_size, flags, to);
+}
+
+int munmap(void *at, size_t size)
+{
+	moving.n_unmapped += moving.has_failed;
+	return (int)syscall(SYS_munmap, at, size);
+}
+
+static void test_window_that_moves_has_its_pages_and_no_numbers(void **state)
+{
+	uint64_t base = gsb_host_window_base(4);
+	uint32_t *moved;
+	int fd;
+
+	assert_int_equal(gsb_memfd_create("t", 1 << 22, &fd), 0);
+	assert_int_equal(gsb_window_map(fd, base, 1 << 22), 0);
+	*(uint32_t *)(uintptr_t)base = 4711;
+	moved = gsb_window_move(base, 1 << 22);
+	assert_non_null(moved);
+	assert_int_equal(*moved, 4711);
+	assert_int_equal(gsb_window_block(base, 1 << 22), 0);
+	gsb_window_unmap(base, 1 << 22);
+	munmap(moved, 1 << 22);
+	close(fd);
+}
+
+/* Other threads map, too: where it would have gone there may be something of theirs. */
+static void test_window_that_cannot_move_unmaps_nothing(void **state)
+{
+	uint64_t base = gsb_host_window_base(4);
+	int fd;
+
+	assert_int_equal(gsb_memfd_create("t", 4096, &fd), 0);
+	assert_int_equal(gsb_window_map(fd, base, 4096), 0);
+	moving.fails = true;
+	assert_null(gsb_window_move(base, 4096));
+	moving.fails = moving.has_failed = false;
+	assert_int_equal(moving.n_unmapped, 0);
+	assert_int_equal(gsb_window_block(base, 4096), -EEXIST);
+	gsb_window_unmap(base, 4096);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +180,8 @@ int main(void)
 		cmocka_unit_test(test_attach_of_other_version_or_magic_is_refused),
 		cmocka_unit_test(test_window_lies_at_its_base_and_never_over_another),
 		cmocka_unit_test(test_window_is_not_inherited_by_a_forked_child),
+		cmocka_unit_test(test_window_that_moves_has_its_pages_and_no_numbers),
+		cmocka_unit_test(test_window_that_cannot_move_unmaps_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,8 @@
 #include "gsb/wire.h"
 
 struct gsb_ctx;
+struct gsb_fence_job;
+struct gsb_order;
 struct gsb_stream;
 struct gsb_tenant;
 
@@ -44,6 +46,7 @@ struct gsb_code_module {
 	struct gsb_variants *variants;	   /* NULL: it was loaded as it is, */
 	enum gsb_trace_refusal as_it_is;   /* because of that */
 	struct gsb_kernel_fn *functions;   /* got from it; each is charged by itself */
+	struct gsb_code_module *prev;	   /* of its context, as the next; or */
 	struct gsb_code_module *next;	   /* of those that are freed in turns */
 	uint64_t device_bytes, host_bytes; /* what it is charged for */
 	uint64_t managed_bytes; /* of its managed variables, which lie in pinned memory */
@@ -122,8 +125,12 @@ uint64_t gsb_code_room(const struct gsb_tenant *t);
 /* Functions of a module that was unloaded, at most *@left, which becomes less by as many. */
 void gsb_code_free_functions(struct gsb_tenant *t, struct gsb_code_module *m, unsigned *left);
 
-/* Its context ends, all work is done: unload its modules. */
-void gsb_code_ctx_finish(struct gsb_ctx *ctx);
+#define GSB_UNLOADED_A_TURN 32 /* modules, when contexts end: a device frees all code of each */
+
+/* Unload modules of a context whose work is done, at most *@left, which becomes less by as many. True: none is left. */
+bool gsb_code_unload_some(struct gsb_ctx *ctx, unsigned *left);
+/* A fence's job: the context ends, and does so when all of its modules are unloaded, some in each turn. */
+void gsb_code_unload_all(struct gsb_order *o, const struct gsb_fence_job *job);
 
 int gsb_uploads_init(struct gsb_tenant *t); /* -ENOMEM */
 void gsb_uploads_finish(struct gsb_tenant *t);

@@ -8,12 +8,9 @@
  */
 #include "broker/engine/code/loader.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 #include <utlist.h>
+
+#include "base/compiler.h"
 
 static bool is_busy(const struct gsb_loader *l, const struct gsb_tenant *t)
 {
@@ -112,19 +109,15 @@ static struct gsb_job *wait_for_job(struct gsb_loader *l)
 	return j;
 }
 
+/* Before its tenant's next job can be begun, which would overtake it. */
 static void give_back(struct gsb_loader *l, struct gsb_job *j)
 {
-	const uint64_t one = 1;
-
 	pthread_mutex_lock(&l->lock);
 	l->n_doing--;
 	LL_DELETE(l->doing, j);
-	j->next = NULL;
-	LL_APPEND(l->done, j);
+	gsb_mailbox_put(l->box, &j->mail);
 	see_to_next(l);
 	pthread_mutex_unlock(&l->lock);
-	while (write(l->done_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
 }
 
 static void *loader_main(void *arg)
@@ -140,20 +133,17 @@ static void *loader_main(void *arg)
 	return NULL;
 }
 
-int gsb_loader_start(struct gsb_loader *l, const struct gsb_device_ops *ops)
+int gsb_loader_start(struct gsb_loader *l, const struct gsb_device_ops *ops,
+		     struct gsb_mailbox *box)
 {
 	int err;
 
-	*l = (struct gsb_loader){.ops = ops, .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-	if (l->done_fd < 0)
-		return -errno;
+	*l = (struct gsb_loader){.ops = ops, .box = box};
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->work, NULL);
 	pthread_mutex_lock(&l->lock);
 	err = start_thread(l);
 	pthread_mutex_unlock(&l->lock);
-	if (err)
-		close(l->done_fd);
 	return err;
 }
 
@@ -169,14 +159,21 @@ void gsb_loader_stop(struct gsb_loader *l)
 			join(l, i);
 	pthread_cond_destroy(&l->work);
 	pthread_mutex_destroy(&l->lock);
-	close(l->done_fd);
+}
+
+static void collected(struct gsb_mail *m)
+{
+	struct gsb_job *j = gsb_container_of(m, struct gsb_job, mail);
+
+	j->done(j);
 }
 
 void gsb_loader_give(struct gsb_loader *l, struct gsb_job *j)
 {
 	struct gsb_job **at = &l->todo;
 
-	l->n_jobs++;
+	j->mail.collected = collected;
+	gsb_mailbox_expect(l->box);
 	pthread_mutex_lock(&l->lock);
 	if (j->round < l->round)
 		j->round = l->round; /* who had nothing to do has saved no turns */
@@ -201,36 +198,8 @@ uint64_t gsb_loader_waits_since(struct gsb_loader *l, const struct gsb_tenant *t
 {
 	uint64_t since_ns;
 
-	if (!l->n_jobs)
-		return 0;
 	pthread_mutex_lock(&l->lock);
 	since_ns = oldest(l->doing, t, oldest(l->todo, t, 0));
 	pthread_mutex_unlock(&l->lock);
 	return since_ns;
-}
-
-static struct gsb_job *take(struct gsb_loader *l)
-{
-	struct gsb_job *jobs;
-
-	pthread_mutex_lock(&l->lock);
-	jobs = l->done;
-	l->done = NULL;
-	pthread_mutex_unlock(&l->lock);
-	return jobs;
-}
-
-unsigned gsb_loader_collect(struct gsb_loader *l)
-{
-	struct gsb_job *jobs, *next;
-	unsigned n = 0;
-
-	if (!l->n_jobs)
-		return 0;
-	for (jobs = take(l); jobs; jobs = next, n++) {
-		next = jobs->next;
-		jobs->done(jobs);
-	}
-	l->n_jobs -= n;
-	return n;
 }

@@ -14,6 +14,7 @@
 
 #include "broker/engine/code/demand.h"
 #include "broker/engine/memory/grant.h"
+#include "broker/engine/tenant/mailbox.h"
 #include "broker/policy/shape.h"
 #include "device/ops.h"
 #include "gsb/wire.h"
@@ -38,6 +39,7 @@ struct gsb_kernel_form {
 
 /* Made and freed by the engine's thread. */
 struct gsb_job {
+	struct gsb_mail mail;
 	struct gsb_job *next;
 	uint64_t round; /* ascending is the order of jobs; more than its tenant's last */
 	struct gsb_tenant *tenant;
@@ -81,7 +83,7 @@ struct gsb_job {
 
 #define GSB_N_LOADERS_MAX GSB_N_SLOTS /* one that hangs is in the way of its tenant alone */
 
-/* All under lock but the last three, and there once it has been told to stop. */
+/* All under lock but the last two, and there once it has been told to stop. */
 struct gsb_loader {
 	pthread_mutex_t lock;
 	pthread_cond_t work;
@@ -89,22 +91,19 @@ struct gsb_loader {
 		[GSB_N_LOADERS_MAX]; /* the first stays, the others leave when they find nothing to do */
 	uint64_t there, left;	     /* of these, a bit each; who has left is still to be joined */
 	unsigned n_doing; /* of those that are there; others are idle, or about to look */
-	struct gsb_job *todo, *doing, *done; /* by round; in any order; oldest first */
-	uint64_t round;			     /* the latest of a job that was begun */
+	struct gsb_job *todo, *doing; /* by round; in any order */
+	uint64_t round;		      /* the latest of a job that was begun */
 	bool stop;
-	int done_fd;	 /* eventfd: done is not empty */
-	unsigned n_jobs; /* the engine's count: given and not taken back */
+	struct gsb_mailbox *box; /* for what is done */
 	const struct gsb_device_ops *ops;
 };
 
-int gsb_loader_start(struct gsb_loader *l, const struct gsb_device_ops *ops);
-void gsb_loader_stop(struct gsb_loader *l); /* finishes what it has; jobs done are freed unseen */
+int gsb_loader_start(struct gsb_loader *l, const struct gsb_device_ops *ops,
+		     struct gsb_mailbox *box);
+void gsb_loader_stop(struct gsb_loader *l); /* finishes what it has */
 void gsb_loader_give(struct gsb_loader *l, struct gsb_job *job);
 
 /* Real time at which the oldest job of that tenant was asked for that is not done; 0: there is none. */
 uint64_t gsb_loader_waits_since(struct gsb_loader *l, const struct gsb_tenant *t);
-
-/* Take back what the loader has done, oldest first. Returns how many. */
-unsigned gsb_loader_collect(struct gsb_loader *l);
 
 #endif

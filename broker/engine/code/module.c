@@ -42,6 +42,10 @@ static void forget_name(struct gsb_code_module *m)
 {
 	static const bool yes = true;
 
+	if (!m->handle)
+		return;
+	gsb_table_remove(&m->ctx->tenant->modules, m->handle);
+	DL_DELETE(m->ctx->modules, m);
 	m->handle = 0;
 	m->is_gone = &yes;
 }
@@ -58,16 +62,18 @@ static int create_module(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t han
 	m->ctx = ctx;
 	m->is_gone = &ctx->order.closed;
 	err = gsb_table_put(&t->modules, handle, GSB_N_MODULES_MAX, m);
-	if (err)
+	if (err) {
 		free(m);
-	else
-		*out = m;
-	return err;
+		return err;
+	}
+	DL_APPEND(ctx->modules, m);
+	*out = m;
+	return 0;
 }
 
-static void free_module(struct gsb_tenant *t, struct gsb_code_module *m)
+static void free_module(struct gsb_code_module *m)
 {
-	gsb_table_remove(&t->modules, m->handle);
+	forget_name(m);
 	free(m);
 }
 
@@ -193,8 +199,6 @@ static void destroy_module(struct gsb_tenant *t, struct gsb_code_module *m)
 	if (m->device_bytes)
 		gsb_memory_unuse(m->ctx, m->device_bytes);
 	t->code_used_bytes -= m->host_bytes;
-	if (m->handle)
-		gsb_table_remove(&t->modules, m->handle);
 	forget_name(m);
 	free_in_turns(t, m);
 }
@@ -289,7 +293,6 @@ static void refuse(struct gsb_job *j, int err)
 	gsb_log(GSB_LOG_INFO, "code", "tenant %u: module refused: %s", t->id, j->log);
 	m->refused = err == -ECANCELED ? CUDA_ERROR_CONTEXT_IS_DESTROYED : gsb_cuda_result(err);
 	m->reply_bytes = write_reply(j, 0);
-	gsb_table_remove(&t->modules, m->handle);
 	forget_name(m);
 	gsb_fence_close(&m->ctx->order, j->fresh,
 			&(struct gsb_fence_job){refused, (uint64_t)(uintptr_t)m, j->call});
@@ -341,7 +344,7 @@ static void loaded(struct gsb_job *j)
 		gsb_log(GSB_LOG_INFO, "code", "tenant %u: module refused: %s", t->id, j->log);
 		gsb_fence_unreserve(&t->queues, j->fresh);
 		tell_loaded(j, j->err);
-		free_module(t, j->module);
+		free_module(j->module);
 		answer(j, 0);
 		return;
 	}
@@ -398,7 +401,7 @@ int gsb_code_module_load(struct gsb_tenant *t, const struct gsb_rec *rec,
 	if (!j) {
 		gsb_fence_unreserve(&t->queues, fresh);
 		if (!err)
-			free_module(t, m);
+			free_module(m);
 		if (err == -EEXIST || err == -ERANGE)
 			return gsb_violation(t, "ModuleLoad as %#" PRIx64 ", which is taken",
 					     b->module);
@@ -484,24 +487,45 @@ int gsb_code_module_unload(struct gsb_tenant *t, const struct gsb_rec *rec, uint
 		return -EAGAIN;
 	/* From here on neither the module nor a function of it can be named. */
 	forget_globals(m);
-	gsb_table_remove(&t->modules, handle);
 	forget_name(m);
 	gsb_fence_close(&m->ctx->order, fresh,
 			&(struct gsb_fence_job){unload_done, (uint64_t)(uintptr_t)m, *rec});
 	return 0;
 }
 
-void gsb_code_ctx_finish(struct gsb_ctx *ctx)
+/* ---- the end of a context ---- */
+
+bool gsb_code_unload_some(struct gsb_ctx *ctx, unsigned *left)
 {
-	struct gsb_tenant *t = ctx->tenant;
-
-	for (uint32_t i = 0; i < t->modules.capacity; i++) {
-		struct gsb_code_module *m = t->modules.items[i];
-
-		if (m && m->ctx == ctx)
-			destroy_module(t, m);
-	}
+	for (; *left && ctx->modules; --*left)
+		destroy_module(ctx->tenant, ctx->modules);
+	return !ctx->modules;
 }
+
+static int unload_part(struct gsb_later *l)
+{
+	unsigned left = GSB_UNLOADED_A_TURN;
+
+	l->goes_on = !gsb_code_unload_some(l->ctx, &left);
+	return l->goes_on ? -EINPROGRESS : 0;
+}
+
+/* Where there is no memory to wait with, all at once. */
+static void unload_rest(struct gsb_later *l, int err)
+{
+	gsb_code_unload_some(l->ctx, &(unsigned){UINT_MAX});
+}
+
+void gsb_code_unload_all(struct gsb_order *o, const struct gsb_fence_job *job)
+{
+	struct gsb_ctx *ctx = gsb_ctx_of(o);
+	struct gsb_later l = {
+		.tenant = ctx->tenant, .ctx = ctx, .ask = unload_part, .done = unload_rest};
+
+	gsb_later_run(&l, sizeof(l));
+}
+
+/* ---- what is looked up in one ---- */
 
 /* With variants, the kernels that the program has: in the order of its text. */
 static int name_at(const struct gsb_tenant *t, const struct gsb_code_module *m, uint64_t i,

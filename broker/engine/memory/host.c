@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/checked.h"
 #include "base/log.h"
@@ -215,14 +213,14 @@ struct preparation {
 };
 
 /* What was prepared for nobody has to be pinned all the same, to be given up. */
-static void prepared(struct gsb_pin_job *job)
+static void prepared(struct gsb_mail *m)
 {
-	struct preparation *p = gsb_container_of(job, struct preparation, job);
+	struct preparation *p = gsb_container_of(m, struct preparation, job.mail);
 	struct gsb_ctx *ctx = p->ctx;
 	struct gsb_tenant *t = ctx->tenant;
 	struct gsb_fence *fence = p->fence;
 
-	make_pinned(ctx, p->owned, &p->call, p->size, job->addr);
+	make_pinned(ctx, p->owned, &p->call, p->size, p->job.addr);
 	free(p);
 	gsb_tenant_job_end(t);
 	gsb_fence_release(&ctx->order, fence);
@@ -236,10 +234,10 @@ static int prepare(struct gsb_ctx *ctx, struct gsb_ranges *owned, const struct g
 	if (!p)
 		return -ENOMEM;
 	*p = (struct preparation){
-		.job = {.owner = gsb_tenant_owner(ctx->tenant),
+		.job = {.mail.collected = prepared,
+			.owner = gsb_tenant_owner(ctx->tenant),
 			.addr = addr,
-			.size = gsb_ranges_find(&ctx->tenant->host_taken, addr)->size,
-			.done = prepared},
+			.size = gsb_ranges_find(&ctx->tenant->host_taken, addr)->size},
 		.ctx = ctx,
 		.fence = gsb_fence_hold(&ctx->order),
 		.owned = owned,
@@ -336,7 +334,7 @@ static int begin_punching(struct gsb_tenant *t, const struct gsb_ranges *freed)
 		.job = {.fd = t->host_fd, .base = freed->base, .ranges = *freed, .done = punched},
 		.tenant = t,
 	};
-	err = gsb_puncher_give(t->puncher, &p->job);
+	err = gsb_puncher_give(t->mailbox, &p->job);
 	if (err)
 		free(p);
 	return err;
@@ -507,36 +505,15 @@ void gsb_memory_host_ctx_finish(struct gsb_ctx *ctx)
 
 /* ---- the end of a tenant ---- */
 
-static void swept(struct gsb_punch_job *job)
-{
-	free(job);
-}
-
-/* A thread may have what this takes; where there is none it is done at once. */
-static void sweep(struct gsb_tenant *t, void *at, uint64_t size, int fd)
-{
-	struct gsb_punch_job *job = calloc(1, sizeof(*job));
-
-	if (job) {
-		*job = (struct gsb_punch_job){
-			.fd = fd, .gone = at, .gone_bytes = size, .done = swept};
-		if (!gsb_puncher_give(t->puncher, job))
-			return;
-	}
-	free(job);
-	munmap(at, size);
-	close(fd);
-}
-
-void gsb_memory_host_leave(struct gsb_tenant *t)
+struct gsb_gone gsb_memory_host_leave(struct gsb_tenant *t)
 {
 	const uint64_t base = gsb_host_window_base(t->slot), size = t->limits.host_mem_bytes;
-	void *moved = gsb_window_move(base, size);
+	struct gsb_gone gone = {.bytes = size, .fd = t->host_fd};
 
-	if (moved) {
-		sweep(t, moved, size, t->host_fd);
-		return;
-	}
-	gsb_window_unmap(base, size);
-	close(t->host_fd);
+	if (t->host_fd < 0)
+		return gone;
+	gone.at = gsb_window_move(base, size);
+	if (!gone.at)
+		gsb_window_unmap(base, size);
+	return gone;
 }

@@ -20,6 +20,7 @@
 
 struct gsb_tenant;
 struct gsb_ctx;
+struct gsb_gone;
 struct gsb_later;
 
 /* CALLs, answered here or when the work before them is done. 0, -EPROTO, -EAGAIN: dispatch.h. An array is freed as memory is. */
@@ -34,8 +35,8 @@ int gsb_memory_free_async(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ctx);
 int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_mem_alloc *body);
-/* Its window and the file of that: a thread gives back their pages, and the window's numbers are free at once. */
-void gsb_memory_host_leave(struct gsb_tenant *t);
+/* Its window and the file of that, to be swept. The window's numbers are free at once. */
+struct gsb_gone gsb_memory_host_leave(struct gsb_tenant *t);
 int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_mem_free *body);
 /* Of a context: its maps. */

@@ -3,45 +3,35 @@
  */
 #include "broker/engine/memory/pinner.h"
 
-#include <errno.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 #include <utlist.h>
 
-static struct gsb_pin_job *wait_for_job(struct gsb_pinner *p)
+#include "base/compiler.h"
+
+static struct gsb_mail *wait_for_job(struct gsb_pinner *p)
 {
-	struct gsb_pin_job *job;
+	struct gsb_mail *m;
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->todo && !p->stop)
 		pthread_cond_wait(&p->work, &p->lock);
-	job = p->todo;
-	if (job)
-		LL_DELETE(p->todo, job);
+	m = p->todo;
+	if (m)
+		LL_DELETE(p->todo, m);
 	pthread_mutex_unlock(&p->lock);
-	return job;
-}
-
-static void give_back(struct gsb_pinner *p, struct gsb_pin_job *job)
-{
-	const uint64_t one = 1;
-
-	pthread_mutex_lock(&p->lock);
-	LL_APPEND(p->done, job);
-	pthread_mutex_unlock(&p->lock);
-	while (write(p->done_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
+	return m;
 }
 
 static void *pinner_main(void *arg)
 {
 	struct gsb_pinner *p = arg;
-	struct gsb_pin_job *job;
+	struct gsb_mail *m;
 
 	pthread_setname_np(pthread_self(), GSB_PINNER_NAME);
-	while ((job = wait_for_job(p))) {
+	while ((m = wait_for_job(p))) {
+		const struct gsb_pin_job *job = gsb_container_of(m, struct gsb_pin_job, mail);
+
 		p->dev->ops->host_prepare(p->dev, job->owner, job->addr, job->size);
-		give_back(p, job);
+		gsb_mailbox_put(p->box, m);
 	}
 	return NULL;
 }
@@ -58,22 +48,14 @@ static int start_threads(struct gsb_pinner *p)
 	return 0;
 }
 
-int gsb_pinner_start(struct gsb_pinner *p, struct gsb_device *dev)
+int gsb_pinner_start(struct gsb_pinner *p, struct gsb_device *dev, struct gsb_mailbox *box)
 {
-	int err;
-
-	*p = (struct gsb_pinner){.dev = dev, .done_fd = -1};
+	*p = (struct gsb_pinner){.dev = dev, .box = box};
 	if (!dev->ops->host_prepare)
 		return 0;
-	p->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (p->done_fd < 0)
-		return -errno;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->work, NULL);
-	err = start_threads(p);
-	if (err)
-		close(p->done_fd);
-	return err;
+	return start_threads(p);
 }
 
 void gsb_pinner_stop(struct gsb_pinner *p)
@@ -88,40 +70,13 @@ void gsb_pinner_stop(struct gsb_pinner *p)
 		pthread_join(p->threads[i], NULL);
 	pthread_cond_destroy(&p->work);
 	pthread_mutex_destroy(&p->lock);
-	close(p->done_fd);
 }
 
 void gsb_pinner_give(struct gsb_pinner *p, struct gsb_pin_job *job)
 {
-	p->n_jobs++;
+	gsb_mailbox_expect(p->box);
 	pthread_mutex_lock(&p->lock);
-	LL_APPEND(p->todo, job);
+	LL_APPEND(p->todo, &job->mail);
 	pthread_cond_signal(&p->work);
 	pthread_mutex_unlock(&p->lock);
-}
-
-static struct gsb_pin_job *take(struct gsb_pinner *p)
-{
-	struct gsb_pin_job *jobs;
-
-	pthread_mutex_lock(&p->lock);
-	jobs = p->done;
-	p->done = NULL;
-	pthread_mutex_unlock(&p->lock);
-	return jobs;
-}
-
-unsigned gsb_pinner_collect(struct gsb_pinner *p)
-{
-	struct gsb_pin_job *jobs, *next;
-	unsigned n = 0;
-
-	if (!p->n_jobs)
-		return 0;
-	for (jobs = take(p); jobs; jobs = next, n++) {
-		next = jobs->next;
-		jobs->done(jobs);
-	}
-	p->n_jobs -= n;
-	return n;
 }

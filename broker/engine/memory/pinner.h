@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "broker/engine/tenant/mailbox.h"
 #include "device/ops.h"
 
 #define GSB_N_PINNERS 8
 
-/* Its giver's memory until done is called, on the engine's thread. */
+/* Its giver's memory again when it is collected. */
 struct gsb_pin_job {
-	struct gsb_pin_job *next;
+	struct gsb_mail mail;
 	uint64_t owner, addr, size; /* as host_prepare of ops.h has them */
-	void (*done)(struct gsb_pin_job *job);
 };
 
 struct gsb_pinner {
@@ -26,16 +26,13 @@ struct gsb_pinner {
 	unsigned n_threads; /* 0: the device has no use for them */
 	pthread_mutex_t lock;
 	pthread_cond_t work;
-	struct gsb_pin_job *todo, *done; /* under lock, oldest first */
-	bool stop;			 /* under lock */
-	int done_fd;			 /* eventfd: done is not empty; -1 without threads */
-	unsigned n_jobs;		 /* the engine's count: given and not taken back */
+	struct gsb_mail *todo;	 /* under lock, oldest first */
+	bool stop;		 /* under lock */
+	struct gsb_mailbox *box; /* for what is ready */
 };
 
-int gsb_pinner_start(struct gsb_pinner *p, struct gsb_device *dev);
+int gsb_pinner_start(struct gsb_pinner *p, struct gsb_device *dev, struct gsb_mailbox *box);
 void gsb_pinner_stop(struct gsb_pinner *p); /* nothing is left to do */
 void gsb_pinner_give(struct gsb_pinner *p, struct gsb_pin_job *job);
-/* Call done() of what is ready; how many there were. */
-unsigned gsb_pinner_collect(struct gsb_pinner *p);
 
 #endif

@@ -5,10 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/eventfd.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <utlist.h>
+
+#include "base/compiler.h"
 
 #define PUNCHER_NAME   "gsb-puncher"
 #define UNMAPPED_BYTES (16u << 20)
@@ -21,8 +23,11 @@ static void punch(struct gsb_punch_job *job, const struct gsb_range *r)
 }
 
 /* While one is unmapped nobody can map anything: part by part, a millisecond each. */
-static void unmap(uint8_t *at, size_t left)
+static void sweep(const struct gsb_gone *g)
 {
+	uint8_t *at = g->at;
+	size_t left = at ? g->bytes : 0;
+
 	while (left) {
 		size_t part = left < UNMAPPED_BYTES ? left : UNMAPPED_BYTES;
 
@@ -30,17 +35,8 @@ static void unmap(uint8_t *at, size_t left)
 		at += part;
 		left -= part;
 	}
-}
-
-static void give_back(struct gsb_puncher *p, struct gsb_punch_job *job)
-{
-	const uint64_t one = 1;
-
-	pthread_mutex_lock(&p->lock);
-	LL_APPEND(p->done, job);
-	pthread_mutex_unlock(&p->lock);
-	while (write(p->done_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
+	if (g->fd >= 0)
+		close(g->fd);
 }
 
 static void *puncher_main(void *arg)
@@ -50,63 +46,50 @@ static void *puncher_main(void *arg)
 	pthread_setname_np(pthread_self(), PUNCHER_NAME);
 	for (size_t i = 0; i < job->ranges.n_items; i++)
 		punch(job, &job->ranges.items[i]);
-	if (job->gone) {
-		unmap(job->gone, job->gone_bytes);
-		close(job->fd);
-	}
-	give_back(job->puncher, job);
+	for (unsigned i = 0; i < job->n_gone; i++)
+		sweep(&job->gone[i]);
+	gsb_mailbox_put(job->box, &job->mail);
 	return NULL;
 }
 
-int gsb_puncher_start(struct gsb_puncher *p)
+/* Its thread is on its way out, and waits for nobody. */
+static void collected(struct gsb_mail *m)
 {
-	*p = (struct gsb_puncher){.done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-	if (p->done_fd < 0)
-		return -errno;
-	pthread_mutex_init(&p->lock, NULL);
-	return 0;
+	struct gsb_punch_job *job = gsb_container_of(m, struct gsb_punch_job, mail);
+
+	pthread_join(job->thread, NULL);
+	job->done(job);
 }
 
-void gsb_puncher_stop(struct gsb_puncher *p)
-{
-	pthread_mutex_destroy(&p->lock);
-	close(p->done_fd);
-}
-
-int gsb_puncher_give(struct gsb_puncher *p, struct gsb_punch_job *job)
+int gsb_puncher_give(struct gsb_mailbox *box, struct gsb_punch_job *job)
 {
 	int err;
 
-	job->puncher = p;
+	job->box = box;
+	job->mail.collected = collected;
 	err = pthread_create(&job->thread, NULL, puncher_main, job);
-	p->n_jobs += !err;
+	if (!err)
+		gsb_mailbox_expect(box);
 	return -err;
 }
 
-static struct gsb_punch_job *take(struct gsb_puncher *p)
+static void swept(struct gsb_punch_job *job)
 {
-	struct gsb_punch_job *jobs;
-
-	pthread_mutex_lock(&p->lock);
-	jobs = p->done;
-	p->done = NULL;
-	pthread_mutex_unlock(&p->lock);
-	return jobs;
+	free(job);
 }
 
-/* Who is done is on its way out, and waits for nobody. */
-unsigned gsb_puncher_collect(struct gsb_puncher *p)
+void gsb_puncher_sweep(struct gsb_mailbox *box, const struct gsb_gone *gone, unsigned n)
 {
-	struct gsb_punch_job *jobs, *next;
-	unsigned n = 0;
+	struct gsb_punch_job *job = calloc(1, sizeof(*job));
 
-	if (!p->n_jobs)
-		return 0;
-	for (jobs = take(p); jobs; jobs = next, n++) {
-		next = jobs->next;
-		pthread_join(jobs->thread, NULL);
-		p->n_jobs--;
-		jobs->done(jobs);
+	if (job) {
+		job->done = swept;
+		job->n_gone = n;
+		memcpy(job->gone, gone, n * sizeof(*gone));
+		if (!gsb_puncher_give(box, job))
+			return;
+		free(job);
 	}
-	return n;
+	for (unsigned i = 0; i < n; i++)
+		sweep(&gone[i]);
 }

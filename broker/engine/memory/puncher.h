@@ -3,7 +3,7 @@
  * it likes: it may write to it from a page that never comes. Who wants a hole in it then sleeps, and no signal wakes him. So each tenant that has
  * freed some has a thread for that, as long as it takes, and waits for nobody but itself.
  *
- * And what they had of a tenant that has gone: to unmap a GiB and to close its file, which is the last that has its pages, takes a quarter of a second.
+ * And what is left of a tenant that has gone: to unmap a GiB and to close its file, which is the last that has its pages, takes a quarter of a second.
  */
 #ifndef GSB_BROKER_ENGINE_MEMORY_PUNCHER_H
 #define GSB_BROKER_ENGINE_MEMORY_PUNCHER_H
@@ -11,36 +11,36 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "broker/engine/tenant/mailbox.h"
 #include "device/range.h"
 
-struct gsb_puncher;
+/* Of one that has gone. */
+struct gsb_gone {
+	void *at; /* is unmapped; NULL: nothing is */
+	size_t bytes;
+	int fd; /* is closed; -1: none is */
+};
+
+#define GSB_N_GONE 3 /* window, staging memory, region */
 
 /* Its giver's memory until done is called, on the engine's thread. */
 struct gsb_punch_job {
-	struct gsb_punch_job *next;
-	struct gsb_puncher *puncher;
+	struct gsb_mail mail;
+	struct gsb_mailbox *box;
 	pthread_t thread;
 	int fd;
 	uint64_t base;		  /* the address of its first byte */
 	struct gsb_ranges ranges; /* what is to have no pages */
 	int err;		  /* of one that keeps them */
-	void *gone;		  /* is unmapped, and fd closed; NULL: both stay */
-	size_t gone_bytes;
+	struct gsb_gone gone[GSB_N_GONE];
+	unsigned n_gone;
 	void (*done)(struct gsb_punch_job *job);
 };
 
-struct gsb_puncher {
-	pthread_mutex_t lock;
-	struct gsb_punch_job *done; /* under lock, oldest first */
-	int done_fd;		    /* eventfd: done is not empty */
-	unsigned n_jobs;	    /* the engine's count: given and not taken back */
-};
-
-int gsb_puncher_start(struct gsb_puncher *p);
-void gsb_puncher_stop(struct gsb_puncher *p); /* nothing is left to do */
 /* 0 or -errno: there is no thread for it. One at a time of each file that is to have holes. */
-int gsb_puncher_give(struct gsb_puncher *p, struct gsb_punch_job *job);
-/* Call done() of what is ready; how many there were. */
-unsigned gsb_puncher_collect(struct gsb_puncher *p);
+int gsb_puncher_give(struct gsb_mailbox *box, struct gsb_punch_job *job);
+
+/* A thread sees to what has gone, GSB_N_GONE at most; where there is none it is done at once. */
+void gsb_puncher_sweep(struct gsb_mailbox *box, const struct gsb_gone *gone, unsigned n);
 
 #endif

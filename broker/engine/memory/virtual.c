@@ -730,14 +730,15 @@ static void expose(struct exposure *x, const struct gsb_mapping *m)
 	gsb_pinner_give(x->tenant->pinner, &x->job);
 }
 
-/* What was made ready for nobody is unmapped with all that the tenant has. */
-static void exposed(struct gsb_pin_job *job)
+/* What was made ready for nobody is unmapped with all that the tenant has, and for who leaves nothing more is. */
+static void exposed(struct gsb_mail *mail)
 {
-	struct exposure *x = gsb_container_of(job, struct exposure, job);
+	struct exposure *x = gsb_container_of(mail, struct exposure, job.mail);
 	struct gsb_tenant *t = x->tenant;
 	struct gsb_mapping m;
 
-	if (next_to_expose(t, &x->range, job->addr + job->size, &m)) {
+	if (t->state != GSB_TENANT_LEAVING &&
+	    next_to_expose(t, &x->range, x->job.addr + x->job.size, &m)) {
 		expose(x, &m);
 		return;
 	}
@@ -758,7 +759,8 @@ static void begin_access(struct gsb_tenant *t, const struct gsb_rec *rec,
 		ask_access(t, rec, range);
 		return;
 	}
-	*x = (struct exposure){.job.done = exposed, .tenant = t, .call = *rec, .range = *range};
+	*x = (struct exposure){
+		.job.mail.collected = exposed, .tenant = t, .call = *rec, .range = *range};
 	gsb_tenant_job_begin(t);
 	expose(x, &m);
 }

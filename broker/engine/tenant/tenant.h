@@ -29,14 +29,15 @@
 #include "shm/ring.h"
 
 struct gsb_addresses;
+struct gsb_code_module;
 struct gsb_engine;
 struct gsb_event_call;
 struct gsb_exports;
 struct gsb_grant;
 struct gsb_kept_memory;
 struct gsb_loader;
+struct gsb_mailbox;
 struct gsb_pinner;
-struct gsb_puncher;
 struct gsb_resizing;
 struct gsb_scheduler;
 struct gsb_shared_memory;
@@ -52,6 +53,7 @@ struct gsb_ctx {
 	struct gsb_ranges device_live;	  /* not freed, and globals: what copies may name */
 	struct gsb_ranges host_owned;	  /* pinned memory that goes with it */
 	struct gsb_shared_memory *shared; /* memory/share.h; by address */
+	struct gsb_code_module *modules;  /* those that can be named, oldest first */
 	uint64_t window_base, window_size;
 	uint64_t
 		device_used_bytes; /* as the device counts: allocations, variables of modules, heap */
@@ -81,7 +83,7 @@ struct gsb_tenant {
 	struct gsb_watches *watches;
 	struct gsb_loader *loader;
 	struct gsb_pinner *pinner;
-	struct gsb_puncher *puncher;
+	struct gsb_mailbox *mailbox;
 	struct gsb_laters *laters;
 	struct gsb_scheduler *scheduler;
 	struct gsb_grant *grant;
