@@ -261,9 +261,13 @@ void cuda_host_finish(struct cuda_device *dev)
 	pthread_mutex_unlock(&dev->pin_lock);
 }
 
-void cuda_host_prepare(struct gsb_device *dev, uint64_t owner, uint64_t addr, uint64_t size)
+/* Any thread: it may be one that has work for the device next. */
+void cuda_host_prepare(struct gsb_device *base, uint64_t owner, uint64_t addr, uint64_t size)
 {
-	make_pin(to_cuda(dev), addr, size);
+	struct cuda_device *dev = to_cuda(base);
+
+	make_pin(dev, addr, size);
+	dev->cu.cuCtxSetCurrent(dev->ctx);
 }
 
 static int add_pin(struct cuda_device *dev, uint64_t addr, uint64_t size)

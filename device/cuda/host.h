@@ -14,7 +14,7 @@ void cuda_host_await(struct cuda_device *dev);
 /* The same, and it is this thread's from now on. */
 void cuda_host_enter(struct cuda_device *dev);
 
-void cuda_host_prepare(struct gsb_device *dev, uint64_t owner, uint64_t addr, uint64_t size);
+void cuda_host_prepare(struct gsb_device *base, uint64_t owner, uint64_t addr, uint64_t size);
 int cuda_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size);
 int cuda_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size);
 void cuda_host_unpin_all(struct gsb_space *space);

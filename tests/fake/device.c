@@ -137,13 +137,22 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
 	return fake_leave_anyway(__func__, result);
 }
 
+static _Thread_local CUcontext current;
+
 CUresult cuCtxSetCurrent(CUcontext ctx)
 {
 	bool known;
 
 	fake_lock();
 	known = ctx == (CUcontext)&primary || fake_find(FAKE_CONTEXT, fake_handle(ctx));
+	if (known)
+		current = ctx;
 	return fake_leave_anyway(__func__, known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT);
+}
+
+bool fake_is_elsewhere(void)
+{
+	return current && current != (CUcontext)&primary;
 }
 
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit)

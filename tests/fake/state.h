@@ -82,7 +82,9 @@ void fake_wait_for_all(void);
 void fake_wait_for_kernels(void); /* those that run; no other begins meanwhile */
 CUresult fake_work_copy(CUstream stream, struct gsb_cmd_copy c);
 CUresult fake_work_error(int err); /* the driver's code for -errno of the device */
-bool fake_is_client(void);	   /* of a daemon of MPS, which is there */
+bool fake_is_elsewhere(
+	void); /* this thread, in a context that is not the one that all streams are of */
+bool fake_is_client(void); /* of a daemon of MPS, which is there */
 
 static inline uint64_t fake_handle(const void *p)
 {

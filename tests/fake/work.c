@@ -370,6 +370,8 @@ static CUresult send(CUstream stream, struct gsb_cmd *cmd, struct fake_mark mark
 	CUresult result = mark.branch ? CUDA_SUCCESS : wait_for_fork(s, false);
 	struct fake_mark *m;
 
+	if (!result && fake_is_elsewhere())
+		result = CUDA_ERROR_UNKNOWN;
 	if (result)
 		return result;
 	m = malloc(sizeof(*m));
