@@ -2268,11 +2268,8 @@ static const struct answers_case cases[] = {
 
 /* Not among all, for they say what only an emulated device has to do, or what the driver does wrong. */
 static const struct answers_case others[] = {
-	{"concurrency", case_concurrency},
-	{"drawn", case_drawn},
-	{"moved-round", case_moved_round},
-	{"refused", case_refused},
-	{"turn", case_turn},
+	{"concurrency", case_concurrency}, {"drawn", case_drawn}, {"moved-round", case_moved_round},
+	{"refused", case_refused},	   {"turn", case_turn},
 };
 
 static void set_up(void)
