@@ -298,7 +298,9 @@ CUresult hook_cuIpcOpenEventHandle(CUevent *event, const CUipcEventHandle *handl
 	memcpy(&from, handle, sizeof(from));
 	result = gsb_cu_ctx_live(&life);
 	if (!result)
-		result = gsb_hook_opened(gsb_cu_event_open(life.wire, &from, &opened), "an event");
+		result = gsb_cu_event_open(life.wire, &from, &opened);
+	if (from.magic == GSB_IPC_MAGIC && from.kind == GSB_IPC_EVENT)
+		gsb_hook_opened(result, "an event");
 	if (!result)
 		*event = (CUevent)opened;
 	return result;

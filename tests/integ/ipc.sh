@@ -17,6 +17,15 @@ shared_memory_answers_as_expected() {
 	all_answer_as_expected 'clock = real'
 }
 
+# What is refused there is no matter of the isolation.
+shared_memory_answers_without_a_word() {
+	start_real_broker 'clock = real'
+	tenant events "$program" events >/dev/null 2>"$dir/err"
+	expect_equal "$(cat "$dir/err")" ""
+	await_no_tenants
+	end_broker
+}
+
 shared_memory_is_in_one_account() {
 	start_real_broker '[tenant "quota"]' 'device_memory = 32M'
 	expect_equal "$(tenant quota "$program" quota 2>"$dir/err")" "quota A more 2
@@ -71,6 +80,7 @@ shared_memory_of_another_engine_is_refused_with_the_reason() {
 }
 
 run_case shared_memory_answers_as_expected
+run_case shared_memory_answers_without_a_word
 run_case shared_memory_is_in_one_account
 run_case shared_memory_of_a_killed_tenant_is_the_others
 run_case shared_memory_wants_its_secret
