@@ -11,9 +11,8 @@
 
 #include <stddef.h>
 
-#define CUDA_SAID_MAX \
-	((size_t)64   \
-	 << 10) /* bytes that are kept and logged; the driver waits for nobody to read them */
+/* Bytes that are kept, and that are logged: the driver waits for nobody to read them. */
+#define CUDA_SAID_MAX ((size_t)64 << 10)
 
 /* From now on, whoever in this process writes; a second time it does nothing. Without memory all stays as it is. */
 void cuda_said_hear(void);

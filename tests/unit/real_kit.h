@@ -66,6 +66,15 @@ static inline void run(const char *kernel, uint32_t threads)
 	}
 }
 
+/* One that is told to stop before it begins. */
+static inline void run_stopped(const char *kernel, uint32_t threads)
+{
+	*stop = 1;
+	launch(kernel, threads);
+	for (uint32_t b = 0; b < BLOCKS; b++)
+		assert_int_equal(progress[2 * b], 0);
+}
+
 /* What a kernel should have written, and nothing else. */
 static inline void expect(const float *wanted)
 {

@@ -26,6 +26,7 @@
 #include "base/compiler.h"
 #include "device/cuda/cuda.h"
 #include "device/cuda/device.h"
+#include "device/cuda/said.h"
 #include "device/cuda/threads.h"
 #include "device/info.h"
 #include "device/ops.h"
@@ -87,6 +88,7 @@ static bool failed(struct life *l, int err)
 }
 
 static bool single; /* as the device of one process */
+static bool hears_stderr;
 static unsigned n_connections;
 static uint32_t register_ms;
 static const char *code_folder;
@@ -95,6 +97,7 @@ static int open_device(struct life *l)
 {
 	struct gsb_device_params p = {.spec = "cuda:0",
 				      .single = single,
+				      .hears_stderr = hears_stderr,
 				      .n_connections = n_connections,
 				      .register_ms = register_ms,
 				      .code_folder = code_folder,
@@ -2037,6 +2040,26 @@ static void test_memory_of_the_second_context_is_not_sold(void **state)
 	single = false;
 }
 
+/* No kernel of this space has asserted anything: it is another's. */
+static void test_what_the_driver_says_is_not_for_who_asserted_nothing(void **state)
+{
+	char text[256] = "";
+	bool to_stderr = false, more = false;
+	struct life l = {0};
+	FILE *real = stderr;
+	struct gsb_space *space;
+
+	hears_stderr = true;
+	space = make_space(&l);
+	hears_stderr = false;
+	fputs("a.cu:1: f: block: [0,0,0], thread: [0,0,0] Assertion `x` failed.\n", stderr);
+	stderr = real;
+	assert_true(cuda_said_bytes() > 0);
+	assert_int_equal(l.ops->print_read(space, text, sizeof(text), &to_stderr, &more), 0);
+	assert_false(more);
+	close_all(&l);
+}
+
 static void expect_open(const char *call, CUresult code, int expected)
 {
 	struct life l = {0};
@@ -2252,6 +2275,7 @@ int main(void)
 		cmocka_unit_test(test_context_for_pinning_is_made_before_anything_runs),
 		cmocka_unit_test(test_device_without_room_for_a_second_context_pins_in_the_first),
 		cmocka_unit_test(test_memory_of_the_second_context_is_not_sold),
+		cmocka_unit_test(test_what_the_driver_says_is_not_for_who_asserted_nothing),
 		cmocka_unit_test(test_device_without_room_for_another_process_says_so),
 		cmocka_unit_test(test_server_of_mps_that_ends_with_a_fault_is_one_without_room),
 		cmocka_unit_test(test_each_thread_makes_its_own_calls_and_no_others),
