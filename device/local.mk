@@ -13,6 +13,7 @@ libdevice_la_SOURCES = \
 	device/cuda/cuda.c device/cuda/cuda.h \
 	device/cuda/device.h \
 	device/cuda/driver.c device/cuda/driver.h device/cuda/driver.def \
+	device/cuda/fifo.c device/cuda/fifo.h \
 	device/cuda/flight.h \
 	device/cuda/helper.c device/cuda/helper.h \
 	device/cuda/host.c device/cuda/host.h \
@@ -28,8 +29,8 @@ libdevice_la_SOURCES = \
 	device/cuda/pages.c device/cuda/pages.h \
 	device/cuda/partition.c device/cuda/partition.h \
 	device/cuda/print.c device/cuda/print.h \
-	device/cuda/said.c device/cuda/said.h \
 	device/cuda/queue.c device/cuda/queue.h \
+	device/cuda/said.c device/cuda/said.h \
 	device/cuda/send.c device/cuda/send.h \
 	device/cuda/tensor.c device/cuda/tensor.h \
 	device/cuda/threads.def device/cuda/threads.h \

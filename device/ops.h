@@ -52,7 +52,7 @@ struct gsb_device_params {
 	/* cuda: so long after it was opened host memory is registered, if nobody pins any before; 0 = 500 */
 	uint32_t register_ms;
 	bool single; /* cuda: for one process, which may be held up as if it had the driver to itself */
-	bool hears_stderr; /* cuda: this process exists for the device, and what its driver says there is told to who is to know */
+	bool hears_driver; /* cuda: this process exists for the device: what its driver writes to stderr and stdout is told to who is to know */
 	/* emu, fault injection for tests, GSB_TEST_FLIP: "1" turns over one bit of the source of each
 	 * device-to-host copy, "copy:N" of the N-th that is issued; NULL or "" = none */
 	const char *flip;

@@ -359,7 +359,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	gsb_log_init("gsb-engine", a.level);
 	gsb_log_never_wait();
-	a.device.hears_stderr = true;
+	a.device.hears_driver = true;
 	a.device.n_workers = (unsigned)a.n_workers;
 	a.device.n_connections = (unsigned)a.connections;
 	a.device.n_spare_lanes = (unsigned)a.spare_lanes;

@@ -14,6 +14,7 @@
 #include "device/cuda/array.h"
 #include "device/cuda/backing.h"
 #include "device/cuda/device.h"
+#include "device/cuda/fifo.h"
 #include "device/cuda/host.h"
 #include "device/cuda/info.h"
 #include "device/cuda/launch.h"
@@ -22,7 +23,6 @@
 #include "device/cuda/partition.h"
 #include "device/cuda/print.h"
 #include "device/cuda/queue.h"
-#include "device/cuda/said.h"
 #include "device/cuda/tensor.h"
 #include "device/cuda/texture.h"
 #include "device/cuda/threads.h"
@@ -121,6 +121,7 @@ static void destroy(struct cuda_device *dev)
 	if (dev->zeros)
 		cu->cuMemFree_v2(dev->zeros);
 	cuda_work_finish(dev);
+	cuda_fifo_finish(dev);
 	cuda_bounces_finish(dev);
 	if (dev->zeroed)
 		cu->cuEventDestroy_v2(dev->zeroed);
@@ -223,8 +224,8 @@ static int build(struct cuda_device *dev, const struct gsb_device_params *p, int
 	struct start start = {.begun_ns = gsb_clock_ns(), .since_ns = gsb_clock_ns()};
 	int res = cuda_driver_open(&dev->cu, p, err, err_size);
 
-	if (p->hears_stderr)
-		cuda_said_hear();
+	if (p->hears_driver)
+		cuda_fifo_init(dev);
 	dev->single = p->single;
 	note_step(&start, "driver");
 	if (!res)
@@ -269,6 +270,7 @@ static int cuda_open(const struct gsb_device_params *p, struct gsb_device **out,
 	dev->virtual_size = p->virtual_size;
 	pthread_mutex_init(&dev->graphs.lock, NULL);
 	pthread_mutex_init(&dev->code_lock, NULL);
+	pthread_mutex_init(&dev->fifo.lock, NULL);
 	pthread_mutex_init(&dev->pin_lock, NULL);
 	pthread_cond_init(&dev->pin_gone, NULL);
 	pthread_cond_init(&dev->host_ctx_made, NULL);

@@ -67,6 +67,23 @@ struct cuda_moment {
 /* When the context for registering is to be made. */
 enum cuda_need { CUDA_NEEDED_LATER, CUDA_NEEDED_NOW, CUDA_NEEDED_NEVER };
 
+/* What the driver prints for a space, until it is read. */
+struct cuda_text {
+	char *bytes;
+	size_t n, room, read;
+	bool lost; /* there was no room for some of it, which has been said */
+};
+
+/* The driver's printf FIFO: fifo.h. */
+struct cuda_fifo {
+	bool is_heard;
+	bool told_mixed;
+	CUstream stream; /* with nothing to do; NULL: no kernel prints there */
+	pthread_mutex_t lock;
+	struct gsb_space *
+		speaker; /* whose text it is; NULL: nobody's, or of several. Changed by the engine's thread, under the lock */
+};
+
 struct cuda_device {
 	struct gsb_device base;
 	struct gsb_device_info info;
@@ -117,6 +134,8 @@ struct cuda_device {
 	pthread_mutex_t code_lock; /* images, and the modules of all spaces */
 	struct cuda_image *images; /* that loads may share or have again, last used first */
 	struct cuda_helper unloader, registrar; /* one waits for kernels, the other never does */
+
+	struct cuda_fifo fifo;
 
 	/* ---- parts of the SMs ---- */
 	CUdevResource sm_groups[CUDA_N_SM_GROUPS];
@@ -170,6 +189,8 @@ struct gsb_space {
 	struct cuda_print
 		*_Atomic print;	      /* NULL: none of its modules prints; the loader makes it */
 	_Atomic uint64_t print_bytes; /* that were asked for; 0: none */
+	unsigned n_fifo_flights;      /* kernels that print into the driver's FIFO (fifo.h) */
+	struct cuda_text fifo_text;   /* under the FIFO's lock */
 	bool asserted;		      /* an assertion may have failed in a kernel of its: */
 	size_t said_at;		      /* what the driver says of that (said.h) is read from here */
 };

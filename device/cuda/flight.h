@@ -23,10 +23,11 @@ struct cuda_flight {
 	CUevent start, end;
 	struct cuda_landing landing;
 	struct cuda_outlook outlook;
-	struct cuda_print *print; /* NULL: it is nothing that prints */
-	struct gsb_space
-		*asserts; /* whose kernel it is, if an assertion in it may fail; else NULL */
-	bool waits;	  /* for its company, and is not sent yet */
+	struct gsb_space *space;
+	struct cuda_print *print; /* NULL: it prints nothing into that */
+	bool uses_fifo;		  /* it may print into the driver's */
+	bool asserts;		  /* an assertion in it may fail */
+	bool waits;		  /* for its company, and is not sent yet */
 };
 
 struct gsb_queue {

@@ -65,8 +65,8 @@ static int read_bounds_of_ptx(const struct gsb_ptx_module *m, struct cuda_bounds
 
 /* ---- what the driver gets ---- */
 
-/* Machine code whose kernels print, or set conditions of graphs; damaged, it is somebody else's concern. */
-static bool wants_ours(const void *bytes, size_t size)
+/* Machine code whose kernels print and should do so into our ring, or set conditions of graphs; damaged, it is somebody else's concern. */
+static bool wants_ours(const void *bytes, size_t size, enum cuda_prints prints)
 {
 	struct gsb_cubin cubin = {0};
 	struct gsb_arena arena;
@@ -74,11 +74,11 @@ static bool wants_ours(const void *bytes, size_t size)
 	gsb_arena_init(&arena, GSB_PTX_MAX_ARENA_BYTES);
 	gsb_cubin_read(bytes, size, &arena, &cubin);
 	gsb_arena_finish(&arena);
-	return cubin.prints || cubin.sets_conditions;
+	return (cubin.prints && prints == CUDA_PRINTS_OURS) || cubin.sets_conditions;
 }
 
 /* A fatbin's machine code for the GPU if there is any, else its PTX: in the driver's order, but for what calls a function that is ours. */
-static int pick_of_fatbin(const void *image, size_t size, uint32_t cc, bool as_it_is,
+static int pick_of_fatbin(const void *image, size_t size, uint32_t cc, enum cuda_prints prints,
 			  struct gsb_arena *arena, const void **code, size_t *len, char *log,
 			  size_t log_size)
 {
@@ -87,7 +87,7 @@ static int pick_of_fatbin(const void *image, size_t size, uint32_t cc, bool as_i
 	size_t text_len;
 	int err;
 
-	if (has_elf && (as_it_is || !wants_ours(*code, *len)))
+	if (has_elf && (prints == CUDA_PRINTS_DRIVERS || !wants_ours(*code, *len, prints)))
 		return 0;
 	log[0] = 0;
 	err = gsb_image_find_ptx(image, size, cc, arena, &text, &text_len, log, log_size);
@@ -98,8 +98,8 @@ static int pick_of_fatbin(const void *image, size_t size, uint32_t cc, bool as_i
 	return 0;
 }
 
-static int pick(const void *image, size_t size, uint32_t cc, bool as_it_is, struct gsb_arena *arena,
-		const void **code, size_t *len, char *log, size_t log_size)
+static int pick(const void *image, size_t size, uint32_t cc, enum cuda_prints prints,
+		struct gsb_arena *arena, const void **code, size_t *len, char *log, size_t log_size)
 {
 	switch (gsb_image_kind(image, size)) {
 	case GSB_IMAGE_PTX:
@@ -108,7 +108,7 @@ static int pick(const void *image, size_t size, uint32_t cc, bool as_it_is, stru
 		*len = size;
 		return 0;
 	case GSB_IMAGE_FATBIN:
-		return pick_of_fatbin(image, size, cc, as_it_is, arena, code, len, log, log_size);
+		return pick_of_fatbin(image, size, cc, prints, arena, code, len, log, log_size);
 	case GSB_IMAGE_NONE: break;
 	}
 	snprintf(log, log_size, "this is no PTX, fatbin or cubin");
@@ -133,6 +133,7 @@ static int check_cubin(const void *bytes, size_t size, struct cuda_code *out, ch
 	if (err == -EBADMSG)
 		snprintf(log, log_size, "the cubin is cut off or damaged");
 	out->has_managed = !err && cubin.has_managed;
+	out->uses_fifo = !err && cubin.prints;
 	return err;
 }
 
@@ -243,10 +244,10 @@ static int make_ours(const char *text, size_t len, bool *prints, char **out)
 /* What a failed one calls; machine code has its name, too. */
 static const char assertion[] = "__assertfail";
 
-static int keep(const void *code, size_t len, bool as_it_is, struct cuda_code *out)
+static int keep(const void *code, size_t len, enum cuda_prints prints, struct cuda_code *out)
 {
 	char *copy = NULL;
-	int err = as_it_is || gsb_image_kind(code, len) != GSB_IMAGE_PTX
+	int err = prints == CUDA_PRINTS_DRIVERS || gsb_image_kind(code, len) != GSB_IMAGE_PTX
 			  ? 0
 			  : make_ours(code, len, &out->prints, &copy);
 
@@ -255,6 +256,8 @@ static int keep(const void *code, size_t len, bool as_it_is, struct cuda_code *o
 	if (!out->bytes)
 		return -ENOMEM;
 	out->asserts = memmem(out->bytes, out->len, assertion, sizeof(assertion) - 1);
+	if (prints == CUDA_PRINTS_DRIVERS && memmem(out->bytes, out->len, "vprintf", 7))
+		out->uses_fifo = true;
 	return 0;
 }
 
@@ -271,7 +274,7 @@ static int check_code(const void *code, size_t len, struct cuda_code *out, char 
 	return -EBADMSG;
 }
 
-int cuda_code_read(const void *image, size_t size, uint32_t cc, bool as_it_is,
+int cuda_code_read(const void *image, size_t size, uint32_t cc, enum cuda_prints prints,
 		   struct cuda_code *out, char *log, size_t log_size)
 {
 	struct gsb_arena arena;
@@ -281,11 +284,11 @@ int cuda_code_read(const void *image, size_t size, uint32_t cc, bool as_it_is,
 
 	*out = (struct cuda_code){0};
 	gsb_arena_init(&arena, GSB_FATBIN_MAX_RAW_BYTES);
-	err = pick(image, size, cc, as_it_is, &arena, &code, &len, log, log_size);
+	err = pick(image, size, cc, prints, &arena, &code, &len, log, log_size);
 	if (!err)
 		err = check_code(code, len, out, log, log_size);
 	if (!err)
-		err = keep(code, len, as_it_is, out);
+		err = keep(code, len, prints, out);
 	gsb_arena_finish(&arena);
 	if (!err)
 		err = look_at_text(out, log, log_size);

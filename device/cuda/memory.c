@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "device/cuda/array.h"
 #include "device/cuda/backing.h"
+#include "device/cuda/fifo.h"
 #include "device/cuda/host.h"
 #include "device/cuda/module.h"
 #include "device/cuda/pages.h"
@@ -671,6 +672,7 @@ void cuda_space_destroy(struct gsb_space *space)
 	while (space->modules)
 		cuda_module_unload(space->modules);
 	cuda_print_destroy(space);
+	cuda_fifo_forget(space);
 	cuda_host_unpin_all(space);
 	cuda_textures_free(space);
 	cuda_arrays_free(space);

@@ -23,6 +23,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "device/cuda/chain.h"
+#include "device/cuda/fifo.h"
 #include "device/cuda/image.h"
 #include "device/cuda/link.h"
 #include "device/cuda/managed.h"
@@ -42,6 +43,7 @@ struct cuda_image {
 	struct cuda_image *prev, *next; /* of dev->images, while it is shared */
 	bool shared;			/* by many, or by one after the other */
 	bool prints;			/* into the ring of its space (print.h) */
+	bool uses_fifo;			/* it prints into the driver's (fifo.h) */
 	bool asserts;			/* an assertion in it may fail */
 	unsigned n_users;
 	uint64_t hash;
@@ -339,11 +341,12 @@ static int save_variables(struct cuda_image *i, const struct cuda_code *code, ch
 	return image_error(result);
 }
 
-static int make_once(struct cuda_device *dev, const void *bytes, size_t size, bool as_it_is,
-		     struct cuda_code *code, struct cuda_image **out, char *log, size_t log_size)
+static int make_once(struct cuda_device *dev, const void *bytes, size_t size,
+		     enum cuda_prints prints, struct cuda_code *code, struct cuda_image **out,
+		     char *log, size_t log_size)
 {
 	const struct gsb_arch *arch = &dev->info.arch;
-	int err = cuda_code_read(bytes, size, arch->cc_major * 10 + arch->cc_minor, as_it_is, code,
+	int err = cuda_code_read(bytes, size, arch->cc_major * 10 + arch->cc_minor, prints, code,
 				 log, log_size);
 
 	if (err)
@@ -358,16 +361,19 @@ static int make_once(struct cuda_device *dev, const void *bytes, size_t size, bo
 static int make_from(struct cuda_device *dev, const void *bytes, size_t size,
 		     struct cuda_code *code, struct cuda_image **out, char *log, size_t log_size)
 {
-	int err = make_once(dev, bytes, size, false, code, out, log, log_size);
+	/* Of several tenants the driver does not tell whose a text is. */
+	enum cuda_prints prints =
+		dev->single && dev->fifo.is_heard ? CUDA_PRINTS_KEPT : CUDA_PRINTS_OURS;
+	int err = make_once(dev, bytes, size, prints, code, out, log, log_size);
 	char why[256];
 
 	if (!err || !code->prints || err == -ENOMEM || err == -EIO)
 		return err;
 	snprintf(why, sizeof(why), "%s", log);
-	err = make_once(dev, bytes, size, true, code, out, log, log_size);
+	err = make_once(dev, bytes, size, CUDA_PRINTS_DRIVERS, code, out, log, log_size);
 	if (!err)
 		gsb_log(GSB_LOG_WARN, "cuda",
-			"the driver does not take a module with our printf: it is loaded as it came, and what it prints goes to this log: %s",
+			"the driver does not take a module with our printf: it is loaded as it came, and prints by the driver's: %s",
 			why);
 	return err;
 }
@@ -390,6 +396,7 @@ static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
 	(*out)->n_users = 1;
 	(*out)->variable_bytes = code.variable_bytes;
 	(*out)->prints = code.prints;
+	(*out)->uses_fifo = code.uses_fifo;
 	(*out)->asserts = code.asserts;
 	(*out)->bounds = code.bounds;
 	code.bounds = (struct cuda_bounds){0};
@@ -409,9 +416,11 @@ static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
 /* Once it is loaded. */
 static int attach(struct gsb_module *m, char *log, size_t log_size)
 {
-	return m->image->prints && m->image->library
+	int err = m->image->uses_fifo ? cuda_fifo_open(m->space, log, log_size) : 0;
+
+	return !err && m->image->prints && m->image->library
 		       ? cuda_print_attach(m->space, m->image->library, log, log_size)
-		       : 0;
+		       : err;
 }
 
 int cuda_module_load(struct gsb_space *space, const void *image, size_t size,
@@ -626,6 +635,7 @@ int cuda_function_get(struct gsb_module *m, const char *name, struct gsb_functio
 	f->kernel = kernel;
 	f->params_bytes = info->params_bytes;
 	f->print = m->image->prints ? atomic_load(&m->space->print) : NULL;
+	f->uses_fifo = m->image->uses_fifo && dev->fifo.is_heard;
 	f->asserts = m->image->asserts;
 	f->smem_max = info->attrs[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
 	f->has_clusters = info->attrs[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET] ||

@@ -25,6 +25,7 @@ struct gsb_function {
 	struct cuda_geometry
 		taken; /* in which the driver has taken it last; the engine's thread alone */
 	struct cuda_print *print; /* its module prints; NULL: it does not, or the driver's way */
+	bool uses_fifo;		  /* its module prints the driver's way, and that is heard */
 	bool asserts;		  /* its module does, so it may */
 	struct cuda_habit habit;  /* the engine's thread alone */
 };

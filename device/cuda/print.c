@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "device/cuda/fifo.h"
 #include "device/cuda/host.h"
 #include "device/cuda/print_ptx.h"
 #include "device/cuda/said.h"
@@ -352,6 +353,20 @@ static bool more_text(struct cuda_print *p, unsigned *n_left)
 	return true;
 }
 
+/* What the driver has said, and not the ring. */
+static size_t read_drivers(struct gsb_space *space, char *buf, size_t size, bool *to_stderr)
+{
+	size_t n = cuda_fifo_read(space, buf, size);
+
+	if (n) {
+		*to_stderr = false;
+	} else if (space->asserted) {
+		n = cuda_said_read(&space->said_at, buf, size);
+		*to_stderr = true;
+	}
+	return n;
+}
+
 int cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr, bool *more)
 {
 	struct cuda_print *p = atomic_load(&space->print);
@@ -370,10 +385,8 @@ int cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_st
 		*to_stderr = false;
 	if (p)
 		tell_limit(p);
-	if (!n && n_left && space->asserted) {
-		n = cuda_said_read(&space->said_at, buf, size);
-		*to_stderr = true;
-	}
+	if (!n && n_left)
+		n = read_drivers(space, buf, size, to_stderr);
 	*more = n || !n_left;
 	return (int)n;
 }

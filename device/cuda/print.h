@@ -11,8 +11,9 @@
  * without a record (print.ptx). Where there is not room for all who come at once, a short text may be lost beside a long one. The host's
  * memory lies behind the bus, and is read only when the ring looks full. The text itself goes there at once: the device's is gone after a fault.
  *
- * Machine code has its calls made: what it says still goes the driver's way. So where an image has both, PTX that prints is taken
- * (image.h). What the driver says of a failed assertion comes behind all that, from said.h.
+ * Machine code has its calls made: what it says still goes the driver's way (fifo.h). So where an image has both, and several tenants are in the
+ * process, PTX that prints is taken (image.h). What is read comes from the ring, then from the driver's FIFO, and behind all that stands what the driver says
+ * of a failed assertion (said.h).
  */
 #ifndef GSB_DEVICE_CUDA_PRINT_H
 #define GSB_DEVICE_CUDA_PRINT_H

@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "device/cuda/fifo.h"
 #include "device/cuda/flight.h"
 #include "device/cuda/joint.h"
 #include "device/cuda/memory.h"
@@ -445,25 +446,30 @@ static void mark_last(struct gsb_queue *q)
 	mark_end(q->first, q->last);
 }
 
+/* What its kernel may say, if it is one. */
+static void note_voice(struct cuda_flight *f, const struct gsb_cmd *cmd)
+{
+	const struct gsb_function *fn = cmd->kind == GSB_CMD_LAUNCH ? cmd->launch.function : NULL;
+
+	f->space = cmd->space;
+	f->print = fn ? fn->print : NULL;
+	f->uses_fifo = fn && fn->uses_fifo;
+	f->asserts = fn && fn->asserts;
+}
+
 /* Whether a kernel that has ended so has said something. */
-static bool has_said(struct cuda_print *print, struct gsb_space *asserts, CUresult result)
+static bool has_said(const struct cuda_flight *f, CUresult result)
 {
-	bool has = print && cuda_print_has_text(print);
+	bool has = f->print && cuda_print_has_text(f->print);
 
-	if (gsb_likely(!asserts || result != CUDA_ERROR_ASSERT))
+	if (gsb_unlikely(f->uses_fifo)) {
+		cuda_fifo_end(f->space);
+		has |= cuda_fifo_has_text(f->space);
+	}
+	if (gsb_likely(!f->asserts || result != CUDA_ERROR_ASSERT))
 		return has;
-	asserts->asserted = true;
+	f->space->asserted = true;
 	return true;
-}
-
-static struct cuda_print *print_of(const struct gsb_cmd *cmd)
-{
-	return cmd->kind == GSB_CMD_LAUNCH ? cmd->launch.function->print : NULL;
-}
-
-static struct gsb_space *asserts_of(const struct gsb_cmd *cmd)
-{
-	return cmd->kind == GSB_CMD_LAUNCH && cmd->launch.function->asserts ? cmd->space : NULL;
 }
 
 /* A command that ends before it began. */
@@ -506,6 +512,7 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	struct cuda_device *dev = q->dev;
 	uint64_t now = gsb_clock_ns();
 	struct cuda_flight *f;
+	bool printed;
 	int err;
 
 	if (cuda_lost(dev))
@@ -521,10 +528,11 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	f->queue = q;
 	f->issued_ns = now;
 	f->n_blocks = blocks_of(cmd);
-	f->print = print_of(cmd);
-	f->asserts = asserts_of(cmd);
+	note_voice(f, cmd);
 	f->landing = (struct cuda_landing){0};
 	f->result = CUDA_SUCCESS;
+	if (gsb_unlikely(f->uses_fifo))
+		cuda_fifo_begin(f->space);
 	err = send(q, cmd, f);
 	dev->active_ns = now;
 	if (!err) {
@@ -533,13 +541,13 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 			cuda_joint_send(dev);
 		return 0;
 	}
+	printed = has_said(f, cuda_lost(dev)); /* its kernel may have begun */
 	f->landing.dst = 0;
 	cuda_land(dev, &f->landing);
 	give_flight(dev, f);
 	mark_last(q);
-	if (err == -EIO) /* its kernel may have begun, and said something */
-		return complete_at_once(dev, cmd->cookie, cuda_lost(dev),
-					has_said(print_of(cmd), asserts_of(cmd), cuda_lost(dev)));
+	if (err == -EIO)
+		return complete_at_once(dev, cmd->cookie, cuda_lost(dev), printed);
 	if (q->flights) /* it would complete before those that it is behind */
 		return err;
 	return err == -EFAULT
@@ -606,7 +614,7 @@ static void begin_completion(struct gsb_completion *c, const struct cuda_flight 
 	c->cookie = f->cookie;
 	c->result = result;
 	c->n_blocks = f->n_blocks;
-	c->printed = has_said(f->print, f->asserts, result);
+	c->printed = has_said(f, result);
 }
 
 static void end_flight(struct gsb_queue *q, struct cuda_flight *f)

@@ -11,28 +11,38 @@
 #include "base/compiler.h"
 #include "base/log.h"
 
-#define LINE_BYTES 4096 /* a longer one comes as several */
+#define LINE_BYTES 4096	 /* a longer one comes as several */
+#define OUT_BYTES  65536 /* of a stream, until it is flushed */
+
+/* A stream's line that has not ended yet. */
+struct line {
+	size_t n;
+	char text[LINE_BYTES];
+};
 
 static struct {
 	pthread_mutex_t lock;
-	FILE *stream;
-	size_t n_line, n_logged, n_kept;
+	FILE *err, *out;
+	struct line err_line, out_line;
+	size_t n_logged, n_kept;
 	bool is_full;
-	char line[LINE_BYTES], kept[CUDA_SAID_MAX];
+	char kept[CUDA_SAID_MAX];
+	cuda_said_print_fn *print; /* NULL: nobody listens */
+	void *print_arg;
 } said = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* file:line: function: block: [x,y,z], thread: [x,y,z] Assertion `text` failed. */
-static bool is_assertion(void)
+static bool is_assertion(const struct line *l)
 {
 	static const char word[] = " Assertion `";
 
-	return memmem(said.line, said.n_line, word, sizeof(word) - 1);
+	return memmem(l->text, l->n, word, sizeof(word) - 1);
 }
 
 /* A kernel may fail in each of its threads. */
-static bool is_too_much(void)
+static bool is_too_much(const struct line *l)
 {
-	if (!said.is_full && said.n_logged + said.n_line <= CUDA_SAID_MAX)
+	if (!said.is_full && said.n_logged + l->n <= CUDA_SAID_MAX)
 		return false;
 	if (!said.is_full)
 		gsb_log(GSB_LOG_WARN, "cuda", "the driver says more than is kept");
@@ -40,43 +50,90 @@ static bool is_too_much(void)
 	return true;
 }
 
-static void end_line(void)
+/* Whether it was logged. */
+static bool log_line(const struct line *l)
 {
-	if (!is_too_much()) {
-		gsb_log(GSB_LOG_WARN, "cuda", "the driver says: %.*s",
-			(int)strcspn(said.line, "\n"), said.line);
-		said.n_logged += said.n_line;
-		if (is_assertion()) {
-			memcpy(said.kept + said.n_kept, said.line, said.n_line);
-			said.n_kept += said.n_line;
-		}
-	}
-	said.n_line = 0;
+	if (is_too_much(l))
+		return false;
+	gsb_log(GSB_LOG_WARN, "cuda", "the driver says: %.*s", (int)strcspn(l->text, "\n"),
+		l->text);
+	said.n_logged += l->n;
+	return true;
 }
 
-static ssize_t hear(void *cookie, const char *text, size_t n)
+static void end_err_line(const struct line *l)
 {
-	pthread_mutex_lock(&said.lock);
+	if (!log_line(l) || !is_assertion(l))
+		return;
+	memcpy(said.kept + said.n_kept, l->text, l->n);
+	said.n_kept += l->n;
+}
+
+static void end_out_line(const struct line *l)
+{
+	log_line(l);
+}
+
+static void take_lines(struct line *l, const char *text, size_t n, void (*end)(const struct line *))
+{
 	for (size_t i = 0; i < n; i++) {
-		said.line[said.n_line++] = text[i];
-		if (text[i] == '\n' || said.n_line == LINE_BYTES - 1) {
-			said.line[said.n_line] = 0;
-			end_line();
+		l->text[l->n++] = text[i];
+		if (text[i] == '\n' || l->n == LINE_BYTES - 1) {
+			l->text[l->n] = 0;
+			end(l);
+			l->n = 0;
 		}
 	}
+}
+
+static ssize_t hear_err(void *cookie, const char *text, size_t n)
+{
+	pthread_mutex_lock(&said.lock);
+	take_lines(&said.err_line, text, n, end_err_line);
 	pthread_mutex_unlock(&said.lock);
 	return (ssize_t)n;
 }
 
+static ssize_t hear_out(void *cookie, const char *text, size_t n)
+{
+	pthread_mutex_lock(&said.lock);
+	if (!said.print || !said.print(said.print_arg, text, n))
+		take_lines(&said.out_line, text, n, end_out_line);
+	pthread_mutex_unlock(&said.lock);
+	return (ssize_t)n;
+}
+
+static FILE *open_ear(cookie_write_function_t *hear, int buffering)
+{
+	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = hear});
+
+	if (stream)
+		setvbuf(stream, NULL, buffering, OUT_BYTES);
+	return stream;
+}
+
+/* Of what is printed there may be much, and it is asked for; of a failed assertion nobody may be able to ask. */
 void cuda_said_hear(void)
 {
-	if (said.stream)
-		return;
-	said.stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = hear});
-	if (!said.stream)
-		return;
-	setvbuf(said.stream, NULL, _IOLBF, 0);
-	stderr = said.stream;
+	if (!said.err && (said.err = open_ear(hear_err, _IOLBF)))
+		stderr = said.err;
+	if (!said.out && (said.out = open_ear(hear_out, _IOFBF)))
+		stdout = said.out;
+}
+
+void cuda_said_listen(cuda_said_print_fn *print, void *arg)
+{
+	cuda_said_flush();
+	pthread_mutex_lock(&said.lock);
+	said.print = print;
+	said.print_arg = arg;
+	pthread_mutex_unlock(&said.lock);
+}
+
+void cuda_said_flush(void)
+{
+	if (said.out)
+		fflush(said.out);
 }
 
 size_t cuda_said_bytes(void)

@@ -383,7 +383,7 @@ static int open_device(struct lane_server *s, const struct lane_hello *h, struct
 		.n_workers = h->n_workers,
 		.real_clock = h->real_clock,
 		.single = h->single,
-		.hears_stderr = true,
+		.hears_driver = true,
 		.mem_limit_bytes = h->mem_limit_bytes,
 		.flip = *h->flip ? h->flip : NULL,
 		.code_folder = *h->code_folder ? h->code_folder : NULL,

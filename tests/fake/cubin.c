@@ -49,6 +49,19 @@ static void add_relocs(struct cubin_writer *w, const struct gsb_ptx_var *v, uint
 	}
 }
 
+/* Functions that are elsewhere: the driver's own. */
+static void add_externs(struct cubin_writer *w, const struct gsb_ptx_module *m)
+{
+	for (uint32_t i = 0; i < m->n_funcs; i++) {
+		uint32_t symbol;
+
+		if (m->funcs[i]->has_body)
+			continue;
+		symbol = cubin_add(w, m->funcs[i]->name, STT_FUNC, 0, 0, 1, NULL);
+		w->symbols[symbol].st_shndx = SHN_UNDEF;
+	}
+}
+
 void *fake_cubin_make(const char *text, size_t len, size_t *size, char *log, size_t log_size)
 {
 	struct cubin_writer w = {.text = text, .text_bytes = len + 1};
@@ -63,6 +76,7 @@ void *fake_cubin_make(const char *text, size_t len, size_t *size, char *log, siz
 	symbols = calloc(m->n_vars + 1, sizeof(*symbols));
 	cubin_add(&w, "", STT_NOTYPE, 0, 0, 1, NULL); /* as of a section: there is always a table */
 	add_vars(&w, m, symbols);
+	add_externs(&w, m);
 	for (uint32_t i = 0; i < m->n_vars; i++)
 		if (symbols[i])
 			add_relocs(&w, m->vars[i], symbols[i], symbols);

@@ -172,9 +172,12 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 
 	if (result)
 		return result;
-	if (limit != CU_LIMIT_MALLOC_HEAP_SIZE)
+	if (limit == CU_LIMIT_PRINTF_FIFO_SIZE)
+		fake.fifo_bytes = value;
+	else if (limit == CU_LIMIT_MALLOC_HEAP_SIZE)
+		fake.heap_bytes = (value + (1 << 20) - 1) >> 20 << 20;
+	else
 		return fake_leave(CUDA_ERROR_UNSUPPORTED_LIMIT);
-	fake.heap_bytes = (value + (1 << 20) - 1) >> 20 << 20;
 	return fake_leave(CUDA_SUCCESS);
 }
 

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <uthash.h>
+#include <utstring.h>
 
 #include "device/ops.h"
 #include "tests/fake/fake.h"
@@ -44,6 +45,8 @@ struct fake {
 	pthread_t worker;
 	int wake_fd;
 	bool stop, paused;
+	UT_string fifo;	   /* what kernels have printed, and nobody has waited since */
+	size_t fifo_bytes; /* that somebody has asked for; 0: nobody has */
 	bool no_descriptors;
 	unsigned n_early;
 	size_t heap_bytes;  /* of malloc() in kernels; 0: nobody has set it */

@@ -89,8 +89,8 @@ static void go_on(struct fake_deferred *d)
 	free(d);
 }
 
-/* As the driver does, and as the device words it. */
-static void say_assertion(void)
+/* Of a failed assertion at once, of printf when somebody waits, as the driver does, and as the device words it. */
+static void take_print(void)
 {
 	bool to_stderr, more = true;
 	char text[1024];
@@ -101,15 +101,24 @@ static void say_assertion(void)
 
 		if (n > 0 && to_stderr)
 			fprintf(stderr, "%.*s", n, text);
+		else if (n > 0)
+			utstring_bincpy(&fake.fifo, text, (size_t)n);
 	}
+}
+
+static void flush_print(void)
+{
+	if (utstring_len(&fake.fifo))
+		fwrite(utstring_body(&fake.fifo), 1, utstring_len(&fake.fifo), stdout);
+	utstring_clear(&fake.fifo);
 }
 
 static void complete(const struct gsb_completion *c)
 {
 	struct fake_mark *m = (struct fake_mark *)(uintptr_t)c->cookie;
 
-	if (c->result == CUDA_ERROR_ASSERT)
-		say_assertion();
+	if (c->printed)
+		take_print();
 	if (c->result == CUDA_ERROR_ASSERT && fake_is_client())
 		fake.told_next = c->result;
 	else if (c->result && !fake.lost)
@@ -200,6 +209,7 @@ CUresult fake_work_start(void)
 	    fake.device->ops->space_create(fake.device, &s, &fake.space))
 		return CUDA_ERROR_NO_DEVICE;
 	fake.stop = false;
+	utstring_init(&fake.fifo);
 	fake.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return pthread_create(&fake.worker, NULL, worker_main, NULL) ? CUDA_ERROR_NO_DEVICE
 								     : CUDA_SUCCESS;
@@ -218,6 +228,7 @@ void fake_work_stop(void)
 	fake.device->ops->space_destroy(fake.space);
 	fake.device->ops->close(fake.device);
 	fake.device = NULL;
+	utstring_done(&fake.fifo);
 }
 
 /* ---- what is sent ---- */
@@ -444,6 +455,16 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 	return fake_leave_anyway(__func__, CUDA_SUCCESS);
 }
 
+static bool has_deferred(const struct fake_stream *s)
+{
+	struct fake_deferred *d;
+
+	LL_FOREACH (fake.deferred, d)
+		if (d->mark->stream == s)
+			return true;
+	return false;
+}
+
 static CUresult query(const struct fake_stream *s)
 {
 	if (!s)
@@ -452,7 +473,7 @@ static CUresult query(const struct fake_stream *s)
 		fake.lost = fake.told_next;
 		return CUDA_ERROR_NOT_READY;
 	}
-	return s->n_pending || fake.deferred ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+	return s->n_pending || has_deferred(s) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
 CUresult cuStreamQuery(CUstream stream)
@@ -464,6 +485,7 @@ static CUresult drain(CUstream stream)
 {
 	while (!fake.lost && query(live(stream)) == CUDA_ERROR_NOT_READY)
 		pthread_cond_wait(&fake.change, &fake.lock);
+	flush_print();
 	return fake.lost;
 }
 

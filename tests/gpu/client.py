@@ -339,6 +339,25 @@ def cupy_steps():
                          "    p.start(); q.get(timeout=60); p.join(); rt.eventSynchronize(e)\n"
                          "    assert float(x.sum()) == 1000 + 499500, x")
 
+    def printing():  # from machine code alone, as NVRTC makes it
+        import ctypes
+        import os
+        import tempfile
+
+        f = cp.RawKernel('extern "C" __global__ void f(int n) { printf("thread %d of %d\\n", threadIdx.x, n); }', "f")
+        f.compile()
+        with tempfile.TemporaryFile() as out:
+            before = os.dup(1)
+            os.dup2(out.fileno(), 1)
+            try:
+                f((1,), (2,), (7,))
+                cp.cuda.Device().synchronize()
+                ctypes.CDLL(None).fflush(None)
+            finally:
+                os.dup2(before, 1)
+            out.seek(0)
+            return out.read() == b"thread 0 of 7\nthread 1 of 7\n"
+
     def managed():
         cp.cuda.set_allocator(cp.cuda.MemoryPool(cp.cuda.malloc_managed).malloc)
         return int(cp.arange(1000).sum()) == 499500
@@ -347,7 +366,7 @@ def cupy_steps():
             matmul_batched, fft, fft_2d, sparse, solve, decompose, async_pool, graph, texture, fused, own_kernels, raw_module,
             generators, fft_plan, fft_real_3d, spmm, scan, histogram, pinned, factorize, image, solve_sparse, managed,
             jit_kernel, cooperative, large_shared_memory, tensor_map, host_callback, threads, volumes, signal, no_memory,
-            texture_object, shared_array]
+            texture_object, shared_array, printing]
 
 
 def torch_steps():

@@ -3,7 +3,7 @@
 runtime_programs = array_errors arrays callbacks calls clusters conditions cooperative device errors graph_memory graphs launch_ex linked linked_ptx lock_heap locks managed managed_linked managed_variables mipmaps \
 	occupancy overlap parts pools print processes queries rects \
 	reduce streams surfaces symbols tensors textures threads threads_pt volumes
-native_programs = $(filter-out lock_heap,$(runtime_programs))
+native_programs = $(filter-out lock_heap,$(runtime_programs)) print_code
 EXTRA_DIST += tests/runtime/check.h tests/runtime/array_errors.cu tests/runtime/arrays.cu tests/runtime/callbacks.cu tests/runtime/calls.cu \
 	tests/runtime/clusters.cu tests/runtime/conditions.cu tests/runtime/cooperative.cu tests/runtime/device.cu \
 	tests/runtime/errors.cu tests/runtime/graph_memory.cu tests/runtime/graphs.cu tests/runtime/launch_ex.cu tests/runtime/linked.cuh tests/runtime/linked.cu \
@@ -64,6 +64,9 @@ tests/runtime/print_both: $(srcdir)/tests/runtime/print.cu $(srcdir)/tests/runti
 # All of them like that, for a machine with a GPU (make gpu-bundle): what they expect must hold there, too.
 tests/runtime/native/%: $(srcdir)/tests/runtime/%.cu $(srcdir)/tests/runtime/check.h
 	$(runtime_nvcc) static
+# Without PTX: what it prints comes from NVIDIA's printf.
+tests/runtime/native/print_code: $(srcdir)/tests/runtime/print.cu $(srcdir)/tests/runtime/check.h
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< -gencode arch=compute_90,code=sm_90 -cudart static
 .PHONY: runtime-native
 runtime-native: $(native_programs:%=tests/runtime/native/%)
 if HAVE_CUDA

@@ -17,6 +17,7 @@
 #include "device/cuda/print.h"
 #include "device/ops.h"
 #include "tests/unit/cubin.h"
+#include "tests/unit/fatbin.h"
 
 #define HEAD   "//\n.version 7.0\n.target sm_70\n.address_size 64\n"
 #define KERNEL ".visible .entry k()\n{\n\t.shared .u32 s;\n\tret;\n}\n"
@@ -61,7 +62,7 @@ static int read_code(const char *image, size_t size, bool *none)
 	int err;
 
 	text[0] = 0;
-	err = cuda_code_read(image, size, 90, false, &code, text, sizeof(text));
+	err = cuda_code_read(image, size, 90, CUDA_PRINTS_OURS, &code, text, sizeof(text));
 	if (!err) {
 		*none = code.has_no_variables;
 		assert_int_equal(((char *)code.bytes)[size], 0);
@@ -81,7 +82,8 @@ static void test_code_says_which_blocks_its_kernels_demand(void **state)
 				  ".entry c() .reqntid 32 { ret; }\n";
 	struct cuda_code code = {0};
 
-	assert_int_equal(cuda_code_read(ptx, sizeof(ptx) - 1, 90, false, &code, text, sizeof(text)),
+	assert_int_equal(cuda_code_read(ptx, sizeof(ptx) - 1, 90, CUDA_PRINTS_OURS, &code, text,
+					sizeof(text)),
 			 0);
 	assert_int_equal(code.bounds.n, 2);
 	assert_string_equal(code.bounds.items[0].name, "a");
@@ -102,7 +104,9 @@ static void test_code_that_sets_conditions_has_a_function_for_it(void **state)
 	struct cuda_code code;
 	char log[64];
 
-	assert_int_equal(cuda_code_read(sets, strlen(sets), 90, false, &code, log, sizeof(log)), 0);
+	assert_int_equal(
+		cuda_code_read(sets, strlen(sets), 90, CUDA_PRINTS_OURS, &code, log, sizeof(log)),
+		0);
 	assert_null(strstr((const char *)code.bytes, "cudaGraphSetConditional"));
 	assert_int_equal(code.len, strlen((const char *)code.bytes));
 	assert_false(code.prints);
@@ -208,7 +212,8 @@ static void test_cubin_with_managed_variables_comes_without_them(void **state)
 	cubin_add(&w, "a", STT_OBJECT, GSB_ELF_STO_MANAGED, 4, 4, &one);
 	cubin_add(&w, "b", STT_OBJECT, GSB_ELF_STO_MANAGED, 40, 8, NULL);
 	cubin = cubin_finish(&w, &n);
-	assert_int_equal(cuda_code_read(cubin, n, 90, false, &code, text, sizeof(text)), 0);
+	assert_int_equal(cuda_code_read(cubin, n, 90, CUDA_PRINTS_OURS, &code, text, sizeof(text)),
+			 0);
 	assert_true(code.has_managed);
 	assert_int_equal(cuda_managed_take(&code, &managed, text, sizeof(text)), 0);
 	assert_null(code.bytes);
@@ -272,6 +277,46 @@ static void test_printf_without_a_result_is_redirected_to_one_without(void **sta
 	free(made);
 }
 
+static void *make_printing_cubin(size_t *size)
+{
+	struct cubin_writer w = {.text = "", .text_bytes = 1};
+	uint32_t symbol = cubin_add(&w, "vprintf", STT_FUNC, 0, 0, 1, NULL);
+
+	w.symbols[symbol].st_shndx = SHN_UNDEF;
+	return cubin_finish(&w, size);
+}
+
+/* PTX is compiled, however long that takes, where its text is wanted and not the driver's. */
+static void test_code_that_prints_is_that_of_whose_printf_is_wanted(void **state)
+{
+	static const char ptx[] = HEAD
+		".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n" KERNEL;
+	static const struct {
+		enum cuda_prints prints;
+		bool ours;
+	} cases[] = {
+		{CUDA_PRINTS_OURS, true}, {CUDA_PRINTS_KEPT, false}, {CUDA_PRINTS_DRIVERS, false}};
+	static uint8_t fatbin[8192];
+	size_t n;
+	void *cubin = make_printing_cubin(&n);
+	size_t size = fatbin_add(fatbin, 0, FATBIN_ELF, 90, cubin, n / 8 * 8);
+
+	size = fatbin_add(fatbin, size, FATBIN_PTX, 75, ptx, sizeof(ptx));
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cuda_code code;
+
+		assert_int_equal(cuda_code_read(fatbin, size, 90, cases[i].prints, &code, text,
+						sizeof(text)),
+				 0);
+		assert_int_equal(code.prints, cases[i].ours);
+		assert_int_equal(code.uses_fifo, !cases[i].ours);
+		assert_int_equal(gsb_image_kind(code.bytes, code.len) == GSB_IMAGE_ELF,
+				 !cases[i].ours);
+		cuda_code_finish(&code);
+	}
+	free(cubin);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_damaged_code_never_comes_to_the_driver),
 		cmocka_unit_test(test_cubin_that_is_damaged_by_what_is_taken_out_is_refused),
 		cmocka_unit_test(test_cubin_with_managed_variables_comes_without_them),
+		cmocka_unit_test(test_code_that_prints_is_that_of_whose_printf_is_wanted),
 		cmocka_unit_test(test_printf_of_a_program_stays_its_own),
 		cmocka_unit_test(test_printf_without_a_result_is_redirected_to_one_without),
 	};

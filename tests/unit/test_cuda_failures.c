@@ -31,6 +31,7 @@
 #include "device/info.h"
 #include "device/ops.h"
 #include "tests/fake/fake.h"
+#include "tests/unit/cubin.h"
 #include "tests/unit/descriptors.h"
 #include "tests/unit/device_kernels.h"
 #include "tests/unit/patient.h"
@@ -88,7 +89,7 @@ static bool failed(struct life *l, int err)
 }
 
 static bool single; /* as the device of one process */
-static bool hears_stderr;
+static bool hears_driver;
 static unsigned n_connections;
 static uint32_t register_ms;
 static const char *code_folder;
@@ -97,7 +98,7 @@ static int open_device(struct life *l)
 {
 	struct gsb_device_params p = {.spec = "cuda:0",
 				      .single = single,
-				      .hears_stderr = hears_stderr,
+				      .hears_driver = hears_driver,
 				      .n_connections = n_connections,
 				      .register_ms = register_ms,
 				      .code_folder = code_folder,
@@ -381,14 +382,20 @@ static void end_share(struct life *l, void *at, size_t size)
 		munmap(at, size);
 }
 
-static int create_space(struct life *l)
+/* The i-th's addresses: those of all are different. */
+static int create_space_at(struct life *l, unsigned i, struct gsb_space **out)
 {
-	struct gsb_space_params p = {.device_base = DEVICE_BASE,
+	struct gsb_space_params p = {.device_base = DEVICE_BASE + i * DEVICE_SIZE,
 				     .device_size = DEVICE_SIZE,
-				     .host_base = HOST_BASE,
+				     .host_base = HOST_BASE + i * HOST_SIZE,
 				     .host_size = HOST_SIZE};
 
-	return l->ops->space_create(l->dev, &p, &l->space);
+	return l->ops->space_create(l->dev, &p, out);
+}
+
+static int create_space(struct life *l)
+{
+	return create_space_at(l, 0, &l->space);
 }
 
 static void live(struct life *l)
@@ -2040,24 +2047,243 @@ static void test_memory_of_the_second_context_is_not_sold(void **state)
 	single = false;
 }
 
+static FILE *heard_stdout; /* of this process, once it hears what its driver writes */
+
 /* No kernel of this space has asserted anything: it is another's. */
 static void test_what_the_driver_says_is_not_for_who_asserted_nothing(void **state)
 {
 	char text[256] = "";
 	bool to_stderr = false, more = false;
 	struct life l = {0};
-	FILE *real = stderr;
+	FILE *real = stderr, *real_out = stdout;
 	struct gsb_space *space;
 
-	hears_stderr = true;
+	hears_driver = true;
 	space = make_space(&l);
-	hears_stderr = false;
+	hears_driver = false;
+	heard_stdout = stdout;
+	stdout = real_out;
 	fputs("a.cu:1: f: block: [0,0,0], thread: [0,0,0] Assertion `x` failed.\n", stderr);
 	stderr = real;
 	assert_true(cuda_said_bytes() > 0);
 	assert_int_equal(l.ops->print_read(space, text, sizeof(text), &to_stderr, &more), 0);
 	assert_false(more);
 	close_all(&l);
+}
+
+/* ---- what machine code prints ---- */
+
+/* Of device_print_ptx: for the reader of cubins the symbol is the machine code's, for the fake driver the text is what runs. */
+static void *make_print_cubin(size_t *size)
+{
+	struct cubin_writer w = {.text = device_print_ptx,
+				 .text_bytes = strlen(device_print_ptx) + 1};
+
+	uint32_t symbol = cubin_add(&w, "vprintf", STT_FUNC, 0, 0, 1, NULL);
+
+	w.symbols[symbol].st_shndx = SHN_UNDEF;
+	return cubin_finish(&w, size);
+}
+
+struct speaker {
+	struct gsb_space *space;
+	struct gsb_queue *queue;
+	struct gsb_function *say;
+};
+
+static int load_speaker(struct life *l, struct speaker *s)
+{
+	static struct gsb_function_info info;
+	char log[256] = "";
+	struct gsb_module *m;
+	size_t size;
+	void *cubin = make_print_cubin(&size);
+	int err = l->ops->module_load(s->space, cubin, size, &m, log, sizeof(log));
+
+	free(cubin);
+	if (err) {
+		assert_non_null(strstr(log, "print"));
+		return err;
+	}
+	assert_int_equal(l->ops->function_get(m, "say", &s->say, &info), 0);
+	assert_int_equal(l->ops->function_prepare(s->say, log, sizeof(log)), 0);
+	assert_int_equal(l->ops->queue_create(l->dev, 0, GSB_ALL_SMS, &s->queue), 0);
+	return 0;
+}
+
+static void speak(struct life *l, struct speaker *s)
+{
+	static const struct {
+		uint64_t p;
+		uint32_t n, pad;
+	} args = {0, 1, 0};
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .space = s->space,
+			      .launch = {.function = s->say,
+					 .grid = {1, 1, 1},
+					 .block = {1, 1, 1},
+					 .params = &args,
+					 .params_bytes = sizeof(args)}};
+
+	assert_int_equal(l->ops->issue(s->queue, &cmd), 0);
+}
+
+/* Whether all of them have said something. */
+static bool hear_all(struct life *l, unsigned n)
+{
+	struct gsb_completion c;
+	bool all = true;
+
+	while (n) {
+		struct pollfd fd = {.fd = l->ops->event_fd(l->dev), .events = POLLIN};
+
+		if (l->ops->poll(l->dev, &c, 1)) {
+			all &= c.printed;
+			n--;
+		} else if (!l->ops->stay_awake(l->dev)) {
+			poll(&fd, 1, -1);
+		}
+	}
+	return all;
+}
+
+static void expect_said(struct life *l, struct speaker *s, const char *expected)
+{
+	char text[256] = "";
+	bool to_stderr = false, more;
+	int n = l->ops->print_read(s->space, text, sizeof(text) - 1, &to_stderr, &more);
+
+	assert_string_equal(text, expected);
+	assert_int_equal(n, strlen(expected));
+	assert_int_equal(more, n > 0);
+	assert_false(to_stderr);
+}
+
+static FILE *real_stdout, *real_stderr;
+
+/* The tests' own words come through the same streams. */
+static void hear_driver(struct life *l, struct speaker *first, struct speaker *second)
+{
+	real_stdout = stdout;
+	real_stderr = stderr;
+	fake.reset();
+	hears_driver = true;
+	assert_int_equal(open_device(l), 0);
+	hears_driver = false;
+	stderr = real_stderr;
+	heard_stdout = heard_stdout ? heard_stdout : stdout;
+	stdout = heard_stdout;
+	assert_int_equal(create_space_at(l, 0, &first->space), 0);
+	if (second)
+		assert_int_equal(create_space_at(l, 1, &second->space), 0);
+}
+
+static void leave_driver(struct life *l, struct speaker *s, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (s[i].queue)
+			l->ops->queue_destroy(s[i].queue);
+		l->ops->space_destroy(s[i].space);
+	}
+	l->ops->close(l->dev);
+	stdout = real_stdout;
+	assert_int_equal(n_live(), 0);
+}
+
+static void test_what_machine_code_prints_is_its_space_s(void **state)
+{
+	struct life l = {0};
+	struct speaker s[2] = {0};
+
+	hear_driver(&l, &s[0], &s[1]);
+	assert_int_equal(load_speaker(&l, &s[0]), 0);
+	assert_int_equal(load_speaker(&l, &s[1]), 0);
+	for (int i = 0; i < 2; i++) {
+		speak(&l, &s[i]);
+		assert_true(hear_all(&l, 1));
+		expect_said(&l, &s[!i], "");
+		expect_said(&l, &s[i], "0.0.0\n");
+		expect_said(&l, &s[i], "");
+	}
+	leave_driver(&l, s, 2);
+}
+
+/* One's text could be told the other. */
+static void test_what_two_spaces_print_at_once_is_nobody_s(void **state)
+{
+	struct life l = {0};
+	struct speaker s[2] = {0};
+
+	hear_driver(&l, &s[0], &s[1]);
+	assert_int_equal(load_speaker(&l, &s[0]), 0);
+	assert_int_equal(load_speaker(&l, &s[1]), 0);
+	fake.run(false);
+	speak(&l, &s[0]);
+	speak(&l, &s[1]);
+	fake.run(true);
+	hear_all(&l, 2);
+	expect_said(&l, &s[0], "");
+	speak(&l, &s[1]);
+	assert_true(hear_all(&l, 1));
+	expect_said(&l, &s[1], "0.0.0\n");
+	leave_driver(&l, s, 2);
+}
+
+/* Which of the two has it does not matter. */
+static void test_what_two_spaces_of_one_process_print_at_once_is_told(void **state)
+{
+	struct life l = {0};
+	struct speaker s[2] = {0};
+	char text[64] = "";
+	bool to_stderr, more;
+	int n = 0;
+
+	single = true;
+	hear_driver(&l, &s[0], &s[1]);
+	single = false;
+	assert_int_equal(load_speaker(&l, &s[0]), 0);
+	assert_int_equal(load_speaker(&l, &s[1]), 0);
+	fake.run(false);
+	speak(&l, &s[0]);
+	speak(&l, &s[1]);
+	fake.run(true);
+	hear_all(&l, 2);
+	for (int i = 0; i < 2; i++)
+		n += l.ops->print_read(s[i].space, text + n, sizeof(text) - 1 - (size_t)n,
+				       &to_stderr, &more);
+	assert_string_equal(text, "0.0.0\n0.0.0\n");
+	leave_driver(&l, s, 2);
+}
+
+static void test_machine_code_that_prints_is_refused_where_it_cannot_be_heard(void **state)
+{
+	struct life l = {0};
+	struct speaker s = {0};
+
+	hear_driver(&l, &s, NULL);
+	fake.inject("cuStreamCreateWithPriority", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(load_speaker(&l, &s), -ENOMEM);
+	assert_int_equal(load_speaker(&l, &s), 0);
+	speak(&l, &s);
+	assert_true(hear_all(&l, 1));
+	expect_said(&l, &s, "0.0.0\n");
+	leave_driver(&l, &s, 1);
+}
+
+static void test_size_of_the_fifo_is_the_driver_s_of_one_process(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		struct life l = {0};
+		struct speaker s = {0};
+
+		single = i;
+		hear_driver(&l, &s, NULL);
+		single = false;
+		l.ops->print_limit(s.space, 4 << 20);
+		assert_int_equal(load_speaker(&l, &s), 0);
+		assert_int_equal(fake.calls("cuCtxSetLimit"), i);
+		leave_driver(&l, &s, 1);
+	}
 }
 
 static void expect_open(const char *call, CUresult code, int expected)
@@ -2276,6 +2502,11 @@ int main(void)
 		cmocka_unit_test(test_device_without_room_for_a_second_context_pins_in_the_first),
 		cmocka_unit_test(test_memory_of_the_second_context_is_not_sold),
 		cmocka_unit_test(test_what_the_driver_says_is_not_for_who_asserted_nothing),
+		cmocka_unit_test(test_what_machine_code_prints_is_its_space_s),
+		cmocka_unit_test(test_what_two_spaces_print_at_once_is_nobody_s),
+		cmocka_unit_test(test_what_two_spaces_of_one_process_print_at_once_is_told),
+		cmocka_unit_test(test_machine_code_that_prints_is_refused_where_it_cannot_be_heard),
+		cmocka_unit_test(test_size_of_the_fifo_is_the_driver_s_of_one_process),
 		cmocka_unit_test(test_device_without_room_for_another_process_says_so),
 		cmocka_unit_test(test_server_of_mps_that_ends_with_a_fault_is_one_without_room),
 		cmocka_unit_test(test_each_thread_makes_its_own_calls_and_no_others),

@@ -1,30 +1,41 @@
 /*
- * test_said.c - what a driver says on stderr (device/cuda/said.h): all of it is logged, lines of assertions are kept.
+ * test_said.c - what a driver says on stderr and stdout (device/cuda/said.h): the former is logged, and lines of assertions are kept; the latter is for who listens.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "device/cuda/said.h"
 
 #define LINE_BYTES 80 /* more than a line has here */
 
+static FILE *heard_err, *heard_out;
+
+static void hear(void)
+{
+	FILE *real_err = stderr, *real_out = stdout;
+
+	cuda_said_hear();
+	if (!heard_err) {
+		heard_err = stderr;
+		heard_out = stdout;
+	}
+	assert_ptr_not_equal(heard_out, real_out);
+	stderr = real_err;
+	stdout = real_out;
+}
+
 /* What is said is one process's for its life: each test reads behind the one before. cmocka has its own way to stderr. */
 static void say(const char *text)
 {
-	FILE *real = stderr;
-	static FILE *heard;
-
-	if (heard)
-		stderr = heard;
-	cuda_said_hear();
-	heard = stderr;
-	fputs(text, stderr);
-	fflush(stderr);
-	stderr = real;
+	hear();
+	fputs(text, heard_err);
+	fflush(heard_err);
 }
 
 static void say_failed(unsigned thread)
@@ -92,12 +103,83 @@ static void test_more_than_there_is_room_for_is_not_kept(void **state)
 	assert_int_equal(text[(n - 1) % sizeof(text)], '\n'); /* whole lines */
 }
 
+static bool take_print(void *arg, const char *text, size_t n)
+{
+	char *into = arg;
+
+	strncat(into, text, n);
+	return true;
+}
+
+static bool take_nothing(void *arg, const char *text, size_t n)
+{
+	return false;
+}
+
+/* All that was written before: what comes then is somebody else's. */
+static void test_what_is_printed_is_for_who_listens(void **state)
+{
+	char first[64] = "", second[64] = "";
+
+	hear();
+	cuda_said_listen(take_print, first);
+	fputs("one\ntw", heard_out);
+	assert_string_equal(first, "");
+	cuda_said_flush();
+	assert_string_equal(first, "one\ntw");
+	fputs("o\n", heard_out);
+	cuda_said_listen(take_print, second);
+	fputs("three\n", heard_out);
+	cuda_said_listen(NULL, NULL);
+	assert_string_equal(first, "one\ntwo\n");
+	assert_string_equal(second, "three\n");
+}
+
+static unsigned n_lines_of(FILE *log, const char *what)
+{
+	char line[512];
+	unsigned n = 0;
+
+	rewind(log);
+	while (fgets(line, sizeof(line), log))
+		n += strstr(line, what) != NULL;
+	return n;
+}
+
+/* Lines of stderr and stdout may come at the same time, each in parts. */
+static void test_what_is_printed_for_nobody_is_logged_by_lines(void **state)
+{
+	size_t at = cuda_said_bytes();
+	FILE *log = tmpfile();
+	int fd = dup(STDERR_FILENO);
+
+	hear();
+	dup2(fileno(log), STDERR_FILENO);
+	gsb_log_init("test_said", GSB_LOG_WARN);
+	cuda_said_listen(take_nothing, NULL);
+	fputs("the first ", heard_out);
+	cuda_said_flush();
+	say("between\n");
+	fputs("line\nAn Assertion `x` failed.\n", heard_out);
+	cuda_said_listen(NULL, NULL);
+	gsb_log_init("test_said", GSB_LOG_OFF);
+	dup2(fd, STDERR_FILENO);
+	close(fd);
+	assert_int_equal(n_lines_of(log, "the driver says: the first line"), 1);
+	assert_int_equal(n_lines_of(log, "the driver says: between"), 1);
+	assert_int_equal(n_lines_of(log, "the driver says: An Assertion"), 1);
+	expect_read(&at, "");
+	fclose(log);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines_of_assertions_are_kept_in_order),
 		cmocka_unit_test(test_what_else_a_driver_says_is_nobodys),
 		cmocka_unit_test(test_a_line_is_kept_when_it_has_ended),
+		cmocka_unit_test(test_what_is_printed_is_for_who_listens),
+		cmocka_unit_test(test_what_is_printed_for_nobody_is_logged_by_lines),
 		cmocka_unit_test(test_more_than_there_is_room_for_is_not_kept),
 	};
 
