@@ -34,4 +34,9 @@ static inline bool gsb_is_pow2(uint64_t x)
 	return x && !(x & (x - 1));
 }
 
+static inline uint64_t gsb_clamp(uint64_t value, uint64_t low, uint64_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
 #endif

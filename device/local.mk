@@ -8,13 +8,15 @@ libdevice_la_SOURCES = \
 	device/host_file.c device/host_file.h \
 	device/range.c device/range.h \
 	device/cuda/array.c device/cuda/array.h \
+	device/cuda/array_pool.c device/cuda/array_pool.h \
 	device/cuda/backing.c device/cuda/backing.h \
 	device/cuda/chain.c device/cuda/chain.h \
+	device/cuda/chunk.c device/cuda/chunk.h \
 	device/cuda/cuda.c device/cuda/cuda.h \
 	device/cuda/device.h \
 	device/cuda/driver.c device/cuda/driver.h device/cuda/driver.def \
 	device/cuda/fifo.c device/cuda/fifo.h \
-	device/cuda/flight.h \
+	device/cuda/flight.c device/cuda/flight.h \
 	device/cuda/helper.c device/cuda/helper.h \
 	device/cuda/host.c device/cuda/host.h \
 	device/cuda/image.c device/cuda/image.h \
@@ -28,14 +30,19 @@ libdevice_la_SOURCES = \
 	device/cuda/pace.c device/cuda/pace.h \
 	device/cuda/pages.c device/cuda/pages.h \
 	device/cuda/partition.c device/cuda/partition.h \
+	device/cuda/place.c device/cuda/place.h \
 	device/cuda/print.c device/cuda/print.h \
 	device/cuda/queue.c device/cuda/queue.h \
+	device/cuda/room.c device/cuda/room.h \
+	device/cuda/running.c device/cuda/running.h \
 	device/cuda/said.c device/cuda/said.h \
 	device/cuda/send.c device/cuda/send.h \
+	device/cuda/space.c device/cuda/space.h \
 	device/cuda/tensor.c device/cuda/tensor.h \
-	device/cuda/threads.def device/cuda/threads.h \
 	device/cuda/texture.c device/cuda/texture.h \
+	device/cuda/threads.def device/cuda/threads.h \
 	device/cuda/variables.c device/cuda/variables.h \
+	device/cuda/zero.c device/cuda/zero.h \
 	device/lanes/lanes.c device/lanes/lanes.h \
 	device/lanes/answer.c \
 	device/lanes/calls.def \

@@ -12,134 +12,20 @@
 
 #include "base/array.h"
 #include "base/checked.h"
-#include "base/clock.h"
-#include "device/cuda/send.h"
-#include "device/cuda/texture.h"
+#include "device/cuda/array_pool.h"
+#include "device/cuda/memory.h"
+#include "device/cuda/room.h"
+#include "device/cuda/zero.h"
 
-#define ALIGN_BYTES    512
-#define TILE_WIDTH     64u /* bytes; texels lie in tiles, tiles in blocks, and blocks are whole */
-#define TILE_HEIGHT    8u
-#define BLOCK_HEIGHT   128u /* at most; a power of two */
-#define BLOCK_DEPTH    32u
-#define SMALL_BYTES    (128u << 10) /* smaller arrays share pages */
-#define PAGE_BYTES     (64u << 10)
-#define UNIT_BYTES     (8u << 10)
-#define ZEROS_BYTES    (2u << 20) /* as much as the longest row */
-#define DEAD_BYTES_MAX (256ull << 20)
-#define DEAD_NS	       200000000ull
-
-struct cuda_array {
-	uint64_t start, size; /* of the window */
-	struct gsb_space *space;
-	struct gsb_array is;
-	CUmipmappedArray mipmap; /* NULL: it is none */
-	CUarray levels[GSB_TEXTURE_LEVELS_MAX];
-	struct cuda_array *prev, *next; /* of the dead, oldest first */
-	UT_hash_handle hh;
-};
-
-/* ---- the driver's arrays ---- */
-
-static int make_plain(struct cuda_device *dev, struct cuda_array *a,
-		      const CUDA_ARRAY3D_DESCRIPTOR *desc)
-{
-	return cuda_refusal(dev, dev->cu.cuArray3DCreate_v2(&a->levels[0], desc));
-}
-
-static int make_levels(struct cuda_device *dev, struct cuda_array *a,
-		       const CUDA_ARRAY3D_DESCRIPTOR *desc)
-{
-	const struct cuda_driver *cu = &dev->cu;
-	CUresult result = cu->cuMipmappedArrayCreate(&a->mipmap, desc, a->is.n_levels);
-
-	if (result)
-		return cuda_refusal(dev, result);
-	for (unsigned i = 0; !result && i < a->is.n_levels; i++)
-		result = cu->cuMipmappedArrayGetLevel(&a->levels[i], a->mipmap, i);
-	if (result)
-		cu->cuMipmappedArrayDestroy(a->mipmap);
-	return cuda_refusal(dev, result);
-}
-
-static int make(struct cuda_device *dev, struct cuda_array *a)
-{
-	const CUDA_ARRAY3D_DESCRIPTOR desc = {
-		.Width = a->is.width,
-		.Height = a->is.height,
-		.Depth = a->is.depth,
-		.Format = (CUarray_format)a->is.format,
-		.NumChannels = a->is.n_channels,
-		.Flags = a->is.flags,
-	};
-
-	return a->is.n_levels ? make_levels(dev, a, &desc) : make_plain(dev, a, &desc);
-}
-
-static void destroy(struct cuda_device *dev, struct cuda_array *a)
-{
-	cuda_note(dev, a->mipmap ? dev->cu.cuMipmappedArrayDestroy(a->mipmap)
-				 : dev->cu.cuArrayDestroy(a->levels[0]));
-	free(a);
-}
-
-/* ---- the dead ---- */
-
-static void remove_dead(struct cuda_device *dev, struct cuda_array *a)
-{
-	DL_DELETE(dev->dead_arrays, a);
-	dev->dead_bytes -= a->size;
-}
-
-void cuda_arrays_bury(struct cuda_device *dev)
-{
-	struct cuda_array *a, *next;
-
-	DL_FOREACH_SAFE (dev->dead_arrays, a, next) {
-		remove_dead(dev, a);
-		destroy(dev, a);
-	}
-}
-
-uint64_t cuda_arrays_tidy(struct cuda_device *dev, uint64_t now)
-{
-	if (dev->dead_arrays && now >= dev->dead_until_ns && !dev->n_in_flight)
-		cuda_arrays_bury(dev);
-	if (!dev->dead_arrays)
-		return 0;
-	return now < dev->dead_until_ns ? dev->dead_until_ns - now : 1;
-}
-
-/* They are in nobody's books: what is too much of them goes though kernels run. */
-static void bury_excess(struct cuda_device *dev)
-{
-	while (dev->dead_bytes > DEAD_BYTES_MAX) {
-		struct cuda_array *a = dev->dead_arrays;
-
-		remove_dead(dev, a);
-		destroy(dev, a);
-	}
-}
-
-static void keep_dead(struct cuda_device *dev, struct cuda_array *a)
-{
-	DL_APPEND(dev->dead_arrays, a);
-	dev->dead_bytes += a->size;
-	dev->dead_until_ns = gsb_clock_ns() + DEAD_NS;
-	bury_excess(dev);
-}
-
-/* One that is just like it, whoever has had it. */
-static struct cuda_array *take_dead(struct cuda_device *dev, const struct gsb_array *is)
-{
-	struct cuda_array *a;
-
-	DL_FOREACH (dev->dead_arrays, a)
-		if (!memcmp(&a->is, is, sizeof(*is))) {
-			remove_dead(dev, a);
-			return a;
-		}
-	return NULL;
-}
+#define ALIGN_BYTES  512
+#define TILE_WIDTH   64u /* bytes; texels lie in tiles, tiles in blocks, and blocks are whole */
+#define TILE_HEIGHT  8u
+#define BLOCK_HEIGHT 128u /* at most; a power of two */
+#define BLOCK_DEPTH  32u
+#define SMALL_BYTES  (128u << 10) /* smaller arrays share pages */
+#define PAGE_BYTES   (64u << 10)
+#define UNIT_BYTES   (8u << 10)
+#define ZEROS_BYTES  (2u << 20) /* as much as the longest row */
 
 /* ---- texels are copied ---- */
 
@@ -443,29 +329,6 @@ static int may_have(const struct gsb_space *space, uint64_t bytes)
 	return 0;
 }
 
-/* What others have left of theirs is tried last. */
-static int find_array(struct cuda_device *dev, const struct gsb_array *is, struct cuda_array **out)
-{
-	struct cuda_array *a = take_dead(dev, is);
-	int err;
-
-	*out = a;
-	if (a)
-		return 0;
-	a = calloc(1, sizeof(*a));
-	if (!a)
-		return -ENOMEM;
-	a->is = *is;
-	err = make(dev, a);
-	if (err == -ENOMEM && cuda_mem_make_room(dev))
-		err = make(dev, a);
-	if (err)
-		free(a);
-	else
-		*out = a;
-	return err;
-}
-
 static int zero(struct gsb_space *space, const struct cuda_array *a)
 {
 	struct cuda_device *dev = space->dev;
@@ -488,7 +351,9 @@ int cuda_array_alloc(struct gsb_space *space, const struct gsb_array *is, uint64
 	int err = may_have(space, bytes);
 
 	if (!err)
-		err = find_array(dev, is, &a);
+		err = cuda_array_make(dev, is, &a);
+	if (err == -ENOMEM && cuda_room_make(dev))
+		err = cuda_array_make(dev, is, &a);
 	if (err)
 		return err;
 	a->space = space;
@@ -507,40 +372,37 @@ int cuda_array_alloc(struct gsb_space *space, const struct gsb_array *is, uint64
 err_zero:
 	gsb_ranges_remove(&space->window, a->start, &was);
 err_range:
-	keep_dead(dev, a);
+	cuda_array_keep(dev, a);
 	return err;
 }
 
-static void free_array(struct cuda_array *a)
+uint64_t cuda_array_free(struct cuda_array *a)
 {
 	struct gsb_space *space = a->space;
+	uint64_t bytes = a->size;
 	struct gsb_range was;
 
-	cuda_textures_forget(space, a);
 	gsb_ranges_remove(&space->window, a->start, &was);
 	HASH_DELETE(hh, space->arrays, a);
-	keep_dead(space->dev, a);
-}
-
-int cuda_array_free(struct gsb_space *space, uint64_t addr, uint64_t *bytes)
-{
-	struct cuda_array *a;
-
-	HASH_FIND(hh, space->arrays, &addr, sizeof(addr), a);
-	if (!a)
-		return -EINVAL;
-	*bytes = a->size;
-	free_array(a);
-	return 0;
+	cuda_array_keep(space->dev, a);
+	return bytes;
 }
 
 void cuda_arrays_free(struct gsb_space *space)
 {
 	while (space->arrays)
-		free_array(space->arrays);
+		cuda_array_free(space->arrays);
 }
 
 /* ---- who asks ---- */
+
+struct cuda_array *cuda_array_at(struct gsb_space *space, uint64_t addr)
+{
+	struct cuda_array *a;
+
+	HASH_FIND(hh, space->arrays, &addr, sizeof(addr), a);
+	return a;
+}
 
 struct cuda_array *cuda_array_find(struct gsb_space *space, uint64_t addr, uint64_t bytes)
 {

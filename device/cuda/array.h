@@ -8,15 +8,17 @@
 #define GSB_DEVICE_CUDA_ARRAY_H
 
 #include "device/cuda/device.h"
-#include "device/cuda/memory.h"
+#include "device/cuda/place.h"
 
 struct cuda_array;
 
 int cuda_array_alloc(struct gsb_space *space, const struct gsb_array *is, uint64_t *addr);
 uint64_t cuda_array_bytes(struct gsb_device *dev, const struct gsb_array *is);
 
-/* Of the space, with all that views it: -EINVAL, none begins there. *bytes: as cuda_array_bytes() said. */
-int cuda_array_free(struct gsb_space *space, uint64_t addr, uint64_t *bytes);
+/* The array that begins there; NULL: none does. */
+struct cuda_array *cuda_array_at(struct gsb_space *space, uint64_t addr);
+/* Nothing views it. Returns what cuda_array_bytes() said. */
+uint64_t cuda_array_free(struct cuda_array *a);
 void cuda_arrays_free(struct gsb_space *space);
 
 /* The array that these addresses stand for texels of, all of them; NULL: none. */
@@ -29,12 +31,5 @@ CUmipmappedArray cuda_array_mipmap(const struct cuda_array *a, uint64_t addr);
 /* A copy of which one end is an array, or both, that cuda_place_of() has looked at. -errno; -EIO: nobody could tell what of it is made. */
 int cuda_array_copy(struct gsb_space *space, CUstream stream, const struct gsb_cmd_copy *c,
 		    enum cuda_place dst, enum cuda_place src);
-
-/*
- * To give an array back waits for all kernels and stops launches, so it is done while nothing runs, or when memory is short.
- * cuda_arrays_tidy() gives back what has been kept long enough; it returns for how long the rest may be kept yet, 0: there is none.
- */
-uint64_t cuda_arrays_tidy(struct cuda_device *dev, uint64_t now);
-void cuda_arrays_bury(struct cuda_device *dev);
 
 #endif

@@ -17,9 +17,9 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "device/cuda/host.h"
-#include "device/cuda/memory.h"
 #include "device/cuda/pages.h"
-#include "device/cuda/send.h"
+#include "device/cuda/room.h"
+#include "device/cuda/zero.h"
 #include "device/host_file.h"
 
 struct gsb_backing {
@@ -108,7 +108,7 @@ int cuda_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
 	if (size > dev->info.total_mem_bytes - dev->used_bytes)
 		return -ENOMEM;
 	err = cuda_pages_create(dev, size, &pages);
-	if (err && cuda_mem_make_room(dev))
+	if (err && cuda_room_make(dev))
 		err = cuda_pages_create(dev, size, &pages);
 	if (err)
 		return err;

@@ -210,6 +210,12 @@ static inline CUresult cuda_note(struct cuda_device *dev, CUresult result)
 	return result;
 }
 
+/* -errno of a call that refuses something; a fault is noted. */
+static inline int cuda_refusal(struct cuda_device *dev, CUresult result)
+{
+	return cuda_errno(cuda_note(dev, result));
+}
+
 /* Whatever must not be refused, because nobody could tell any more whether and when a command ends. */
 static inline int cuda_io_error(struct cuda_device *dev, CUresult result)
 {

@@ -135,3 +135,16 @@ int cuda_driver_open(struct cuda_driver *d, const struct gsb_device_params *p, c
 	}
 	return 0;
 }
+
+int cuda_errno(CUresult result)
+{
+	switch (result) {
+	case CUDA_SUCCESS: return 0;
+	case CUDA_ERROR_OUT_OF_MEMORY: return -ENOMEM;
+	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+	case CUDA_ERROR_INVALID_CLUSTER_SIZE:
+	case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: return -E2BIG;
+	case CUDA_ERROR_NOT_SUPPORTED: return -ENOTSUP;
+	default: return cuda_is_fatal(result) ? -EIO : -EINVAL;
+	}
+}

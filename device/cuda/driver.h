@@ -30,6 +30,9 @@ int cuda_no_start(CUresult result);
 /* "CUDA_ERROR_OUT_OF_MEMORY", or some words for a code without a name. */
 const char *cuda_name(CUresult result);
 
+/* -errno of a call that refuses a command: -ENOMEM, -E2BIG, -ENOTSUP; -EIO, it is fatal; -EINVAL. */
+int cuda_errno(CUresult result);
+
 /* The context that returned it is of no use any more, and so is the process: docs of each code say so. */
 bool cuda_is_fatal(CUresult result);
 

@@ -1,10 +1,11 @@
 /*
- * flight.h - commands that are under way, and the queues that they are in: for queue.c and joint.c.
+ * flight.h - commands that are under way, and the queues that they are in; what tells of their end (queue.c).
  */
 #ifndef GSB_DEVICE_CUDA_FLIGHT_H
 #define GSB_DEVICE_CUDA_FLIGHT_H
 
 #include "device/cuda/device.h"
+#include "device/cuda/pace.h"
 #include "device/cuda/send.h"
 
 struct cuda_flight {
@@ -47,10 +48,16 @@ struct gsb_queue {
 	uint64_t share_ns;		    /* of those that end together, each has */
 };
 
+#define CUDA_NUMBER_AGE (1u << 24) /* a word that is further behind looks ahead one day */
+
 /* Those from the first to the last end together, and that mark tells of it; CUDA_NO_MARK: the number of the last. */
 void cuda_ends_with(struct cuda_flight *first, const struct cuda_flight *last, unsigned mark);
 /* Nothing is under way in its queue, it has its number, and nothing is to follow. 0, -EIO: the context is lost. */
 int cuda_send_alone(struct cuda_flight *f, const struct gsb_cmd_launch *l);
+/* Into the chain of its queue, which is sent first if it has no room. 0, -EIO. */
+int cuda_send_in_chain(struct gsb_queue *q, const struct gsb_cmd_launch *l, struct cuda_flight *f);
+/* The first and the last of those that end together: what tells of it, behind them. 0, -EIO. */
+int cuda_mark_end(struct cuda_flight *first, const struct cuda_flight *last);
 /* Whether a graph's mark will do: an event behind it would come too late, and the word must not fall behind. */
 bool cuda_may_be_marked(const struct gsb_queue *q, const struct cuda_flight *f);
 

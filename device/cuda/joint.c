@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "device/cuda/device.h"
 #include "device/cuda/flight.h"
-#include "device/cuda/memory.h"
+#include "device/cuda/zero.h"
 
 #define LEAST	  3 /* of them */
 #define BRIEF_NS  10000

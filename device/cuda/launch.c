@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "device/cuda/module.h"
-#include "device/cuda/send.h"
 
 #define N_ATTRS		 2 /* cooperative, clusters */
 #define PORTABLE_CLUSTER 8 /* blocks that each GPU with clusters takes in one */

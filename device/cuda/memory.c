@@ -4,16 +4,6 @@
  * A space reserves its window's addresses once. Memory is mapped there in chunks of 2 MiB or more: a large allocation has a
  * chunk of its own, small ones share slabs of one unit. None of these calls waits for kernels, and none stops
  * their launches, but for the rare one that makes the heap of kernels larger; cuMemFree would do both.
- *
- * The large chunk that was given back last is kept mapped for a moment: who frees and allocates the same again and again waits for
- * no mapping. It is in nobody's books, and another engine may have been sold it: so it goes soon, and at once when memory is short,
- * another is given back, or its space ends.
- *
- * What is shared with another space or process is never kept so, and lives as long as one has it (pages.h). The other one has a chunk of the
- * same pages, which is nothing of its own: it counts for no limit.
- *
- * Fresh memory is zeroed on a stream of its own, of high priority; who issues the next command lets its queue
- * wait for that (queue.c), nobody else does. What is given back before it has come to zero stays mapped until then.
  */
 #include "device/cuda/memory.h"
 
@@ -22,254 +12,17 @@
 #include <utlist.h>
 
 #include "base/checked.h"
-#include "base/clock.h"
-#include "base/log.h"
-#include "device/cuda/array.h"
 #include "device/cuda/backing.h"
-#include "device/cuda/fifo.h"
-#include "device/cuda/host.h"
-#include "device/cuda/module.h"
+#include "device/cuda/chunk.h"
 #include "device/cuda/pages.h"
-#include "device/cuda/print.h"
-#include "device/cuda/said.h"
-#include "device/cuda/send.h"
-#include "device/cuda/texture.h"
+#include "device/cuda/room.h"
+#include "device/cuda/zero.h"
 
 #define ALIGN_BYTES	512 /* of an allocation, as the driver's are */
 #define SMALL_MAX	(CUDA_CHUNK_BYTES / 2)
 #define EMPTY_SLABS_MAX 1 /* kept, so that one allocation that comes and goes costs no mapping */
-#define SPARE_MAX	(256ull << 20)
-#define SPARE_NS	200000000ull
 #define HEAP_MAX_BYTES \
 	(512ull << 20) /* of kernels' malloc(): half of what is kept for the driver */
-
-struct cuda_chunk {
-	uint64_t start, size; /* mapped */
-	struct cuda_pages *pages;
-	uint64_t bytes; /* of a large allocation; 0: a slab */
-	bool opened;	/* what is there is another's */
-	struct gsb_space *space;
-	struct gsb_ranges parts;	/* of a slab */
-	struct cuda_chunk *prev, *next; /* slabs, those with room first; or those that are dying */
-	UT_hash_handle hh;
-};
-
-/* ---- zeroing ---- */
-
-static uint64_t zero_word(struct cuda_device *dev)
-{
-	return (uint64_t)(uintptr_t)&dev->words[CUDA_ZERO_WORD];
-}
-
-/* What has begun must be told of when it ends: it would go on in memory that is another's by then. */
-int cuda_zero_mark(struct cuda_device *dev)
-{
-	const struct cuda_driver *cu = &dev->cu;
-	int err;
-
-	dev->n_zeroed++;
-	err = cuda_io_error(dev, cu->cuEventRecord(dev->zeroed, dev->zero_stream));
-	if (!err)
-		err = cuda_io_error(dev,
-				    cu->cuStreamWriteValue32_v2(dev->zero_stream, zero_word(dev),
-								(uint32_t)dev->n_zeroed, 0));
-	return err;
-}
-
-int cuda_zero(struct cuda_device *dev, uint64_t addr, uint64_t size)
-{
-	CUresult result = cuda_note(dev, dev->cu.cuMemsetD8Async(addr, 0, size, dev->zero_stream));
-
-	if (result)
-		return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
-	return cuda_zero_mark(dev);
-}
-
-/* A context that is lost does nothing any more. */
-bool cuda_is_zeroed(struct cuda_device *dev, uint64_t n_zeroed)
-{
-	return (int32_t)(dev->words[CUDA_ZERO_WORD] - (uint32_t)n_zeroed) >= 0 || cuda_lost(dev);
-}
-
-void cuda_finish_zeroing(struct cuda_device *dev)
-{
-	cuda_io_error(dev, dev->cu.cuStreamSynchronize(dev->zero_stream));
-}
-
-/* ---- chunks ---- */
-
-/*
- * What is left of slabs counts, too: who keeps a little of each would have more than its limit. Slabs that are filled one behind
- * the other are half full at least, so that nobody meets this before his limit who frees nothing.
- */
-static bool may_map(const struct gsb_space *space, uint64_t size)
-{
-	uint64_t limit = space->limit_bytes;
-
-	return limit > UINT64_MAX / 4 || space->mapped_bytes + size <= 2 * limit + CUDA_CHUNK_BYTES;
-}
-
-/* Consumes the pages, also if it fails. */
-static int place_chunk(struct gsb_space *space, struct cuda_pages *pages, struct cuda_chunk **out)
-{
-	struct cuda_chunk *c = calloc(1, sizeof(*c));
-	uint64_t size = pages->size;
-	struct gsb_range was;
-	int err = -ENOMEM;
-
-	if (!c)
-		goto err_chunk;
-	c->pages = pages;
-	c->size = size;
-	c->space = space;
-	/* A gap behind a large one: what runs off its end meets nothing. */
-	err = gsb_ranges_alloc(&space->window, size, CUDA_CHUNK_BYTES,
-			       size > CUDA_CHUNK_BYTES ? CUDA_CHUNK_BYTES : 0, &c->start);
-	if (err)
-		goto err_chunk;
-	err = cuda_pages_map(pages, c->start);
-	if (err)
-		goto err_map;
-	HASH_ADD(hh, space->chunks, start, sizeof(c->start), c);
-	*out = c;
-	return 0;
-err_map:
-	gsb_ranges_remove(&space->window, c->start, &was);
-err_chunk:
-	cuda_pages_put(pages);
-	free(c);
-	return err;
-}
-
-static int add_chunk(struct gsb_space *space, uint64_t size, struct cuda_chunk **out)
-{
-	struct cuda_pages *pages;
-	int err;
-
-	if (!may_map(space, size))
-		return -EDQUOT;
-	err = cuda_pages_create(space->dev, size, &pages);
-	if (!err)
-		err = place_chunk(space, pages, out);
-	if (!err)
-		space->mapped_bytes += size;
-	return err;
-}
-
-static void unmap_chunk(struct cuda_chunk *c)
-{
-	struct gsb_space *space = c->space;
-	struct cuda_device *dev = space->dev;
-	struct gsb_range was;
-
-	cuda_note(dev, dev->cu.cuMemUnmap(c->start, c->size));
-	cuda_pages_put(c->pages);
-	gsb_ranges_remove(&space->window, c->start, &was);
-	HASH_DELETE(hh, space->chunks, c);
-	space->mapped_bytes -= c->opened ? 0 : c->size;
-	free(c);
-}
-
-/* Those given back before that have come to zero meanwhile. */
-static void bury(struct cuda_device *dev)
-{
-	struct cuda_chunk *c, *next;
-
-	DL_FOREACH_SAFE (dev->dying, c, next) {
-		if (!cuda_pages_are_zeroed(c->pages))
-			continue;
-		DL_DELETE(dev->dying, c);
-		unmap_chunk(c);
-	}
-}
-
-static void let_die(struct cuda_chunk *c)
-{
-	if (cuda_pages_are_zeroed(c->pages))
-		unmap_chunk(c);
-	else
-		DL_APPEND(c->space->dev->dying, c);
-}
-
-/* Nothing is allocated there from now on; it is in no list of slabs. */
-static void remove_chunk(struct cuda_chunk *c)
-{
-	if (!c->opened)
-		cuda_pages_leave(c->pages);
-	c->bytes = 0;
-	gsb_ranges_finish(&c->parts);
-	c->parts = (struct gsb_ranges){0};
-	let_die(c);
-}
-
-/* ---- the spare chunk ---- */
-
-static void drop_spare(struct cuda_device *dev)
-{
-	struct cuda_chunk *c = dev->spare;
-
-	dev->spare = NULL;
-	if (c)
-		let_die(c);
-}
-
-/* Of a large allocation, that is given back. */
-static void spare_chunk(struct cuda_chunk *c)
-{
-	struct cuda_device *dev = c->space->dev;
-
-	if (c->size > SPARE_MAX || c->pages->shared) {
-		remove_chunk(c);
-		return;
-	}
-	drop_spare(dev);
-	c->bytes = 0;
-	dev->spare = c;
-	dev->spare_until_ns = gsb_clock_ns() + SPARE_NS;
-}
-
-uint64_t cuda_mem_tidy(struct cuda_device *dev, uint64_t now)
-{
-	uint64_t array_ns = cuda_arrays_tidy(dev, now), ns;
-
-	if (dev->spare && now >= dev->spare_until_ns)
-		drop_spare(dev);
-	ns = dev->spare ? dev->spare_until_ns - now : 0;
-	return !array_ns || (ns && ns < array_ns) ? ns : array_ns;
-}
-
-bool cuda_mem_make_room(struct cuda_device *dev)
-{
-	if (!dev->dying && !dev->spare && !dev->dead_arrays)
-		return false;
-	drop_spare(dev);
-	cuda_finish_zeroing(dev);
-	bury(dev);
-	cuda_arrays_bury(dev);
-	return true;
-}
-
-static struct cuda_chunk *take_spare(const struct gsb_space *space, uint64_t size)
-{
-	struct cuda_device *dev = space->dev;
-	struct cuda_chunk *c = dev->spare;
-
-	if (!c || c->space != space || c->size != size)
-		return NULL;
-	dev->spare = NULL;
-	return c;
-}
-
-/* The chunk that holds addr, NULL: none does. */
-static struct cuda_chunk *find_chunk(struct gsb_space *space, uint64_t addr)
-{
-	const struct gsb_range *r = gsb_ranges_find(&space->window, addr);
-	struct cuda_chunk *c = NULL;
-
-	if (r)
-		HASH_FIND(hh, space->chunks, &r->start, sizeof(r->start), c);
-	return c;
-}
 
 /* ---- small allocations ---- */
 
@@ -286,7 +39,7 @@ static int alloc_part(struct gsb_space *space, uint64_t size, uint64_t *addr)
 		space->n_empty_slabs -= was_empty;
 		return 0;
 	}
-	err = add_chunk(space, CUDA_CHUNK_BYTES, &slab);
+	err = cuda_chunk_add(space, CUDA_CHUNK_BYTES, &slab);
 	if (err)
 		return err;
 	gsb_ranges_init(&slab->parts, slab->start, slab->size);
@@ -306,7 +59,7 @@ static int free_part(struct gsb_space *space, struct cuda_chunk *slab, uint64_t 
 	*bytes = was.size;
 	DL_DELETE(space->slabs, slab);
 	if (!slab->parts.n_items && space->n_empty_slabs >= EMPTY_SLABS_MAX) {
-		remove_chunk(slab);
+		cuda_chunk_remove(slab);
 		return 0;
 	}
 	space->n_empty_slabs += !slab->parts.n_items;
@@ -325,8 +78,8 @@ uint64_t cuda_mem_cost(struct gsb_device *dev, uint64_t size)
 
 static int alloc_large(struct gsb_space *space, uint64_t size, uint64_t cost, uint64_t *addr)
 {
-	struct cuda_chunk *c = take_spare(space, cost);
-	int err = c ? 0 : add_chunk(space, cost, &c);
+	struct cuda_chunk *c = cuda_chunk_take_spare(space, cost);
+	int err = c ? 0 : cuda_chunk_add(space, cost, &c);
 
 	if (err)
 		return err;
@@ -335,19 +88,27 @@ static int alloc_large(struct gsb_space *space, uint64_t size, uint64_t cost, ui
 	return 0;
 }
 
-void cuda_zero_note(struct cuda_device *dev, uint64_t owner)
-{
-	struct gsb_space *space;
-
-	DL_FOREACH (dev->spaces, space)
-		if (space->owner == owner)
-			space->n_zeroed = dev->n_zeroed;
-}
-
 static int place(struct gsb_space *space, uint64_t size, uint64_t cost, uint64_t *addr)
 {
 	return size > SMALL_MAX ? alloc_large(space, size, cost, addr)
 				: alloc_part(space, cost, addr);
+}
+
+int cuda_mem_give_back(struct gsb_space *space, uint64_t addr, uint64_t *cost)
+{
+	struct cuda_chunk *c;
+
+	cuda_chunks_bury(space->dev);
+	c = cuda_chunk_find(space, addr);
+	if (!c)
+		return -EINVAL;
+	if (!c->bytes)
+		return free_part(space, c, addr, cost);
+	if (c->start != addr)
+		return -EINVAL;
+	*cost = c->opened ? 0 : c->size;
+	cuda_chunk_spare(c);
+	return 0;
 }
 
 int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
@@ -362,45 +123,22 @@ int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 		return -ENOMEM;
 	if (space->used_bytes > space->limit_bytes || cost > space->limit_bytes - space->used_bytes)
 		return -EDQUOT;
-	bury(dev);
+	cuda_chunks_bury(dev);
 	err = place(space, size, cost, &at);
-	if (err && cuda_mem_make_room(dev))
+	if (err && cuda_room_make(dev))
 		err = place(space, size, cost, &at);
 	if (err)
 		return err;
-	space->used_bytes += cost;
-	dev->used_bytes += cost;
 	err = cuda_zero(dev, at, cost);
 	if (err) {
-		cuda_mem_free(space, at);
+		cuda_mem_give_back(space, at, &cost);
 		return err;
 	}
-	find_chunk(space, at)->pages->n_zeroed = dev->n_zeroed;
+	space->used_bytes += cost;
+	dev->used_bytes += cost;
+	cuda_chunk_find(space, at)->pages->n_zeroed = dev->n_zeroed;
 	cuda_zero_note(dev, space->owner);
 	*addr = at;
-	return 0;
-}
-
-int cuda_mem_free(struct gsb_space *space, uint64_t addr)
-{
-	struct cuda_chunk *c;
-	uint64_t cost;
-
-	bury(space->dev);
-	c = find_chunk(space, addr);
-	if (!c) {
-		if (cuda_array_free(space, addr, &cost))
-			return -EINVAL;
-	} else if (c->bytes) {
-		if (c->start != addr)
-			return -EINVAL;
-		cost = c->opened ? 0 : c->size;
-		spare_chunk(c);
-	} else if (free_part(space, c, addr, &cost)) {
-		return -EINVAL;
-	}
-	space->used_bytes -= cost;
-	space->dev->used_bytes -= cost;
 	return 0;
 }
 
@@ -435,7 +173,7 @@ static bool begins_at(const struct cuda_chunk *c, uint64_t addr)
 int cuda_mem_share(struct gsb_space *space, uint64_t addr, struct gsb_backing **out,
 		   uint64_t *offset, uint64_t *size)
 {
-	struct cuda_chunk *c = find_chunk(space, addr);
+	struct cuda_chunk *c = cuda_chunk_find(space, addr);
 	int err = c && begins_at(c, addr) ? 0 : -EINVAL;
 
 	if (!err && !c->bytes && !c->pages->shared)
@@ -457,8 +195,8 @@ int cuda_mem_open(struct gsb_space *space, struct gsb_backing *b, uint64_t *addr
 	struct cuda_chunk *c;
 	int err;
 
-	bury(dev);
-	err = place_chunk(space, cuda_pages_get(pages), &c);
+	cuda_chunks_bury(dev);
+	err = cuda_chunk_place(space, cuda_pages_get(pages), &c);
 	if (err)
 		return err;
 	c->opened = pages->shared = true;
@@ -466,7 +204,7 @@ int cuda_mem_open(struct gsb_space *space, struct gsb_backing *b, uint64_t *addr
 	if (!pages->zeroed)
 		err = cuda_pages_zero(pages, c->start);
 	if (err) {
-		remove_chunk(c);
+		cuda_chunk_remove(c);
 		return err;
 	}
 	if (!cuda_pages_are_zeroed(pages))
@@ -500,9 +238,9 @@ int cuda_heap_size(struct gsb_space *space, uint64_t bytes, uint64_t *now)
 	return cuda_refusal(dev, result);
 }
 
-static bool is_allocated(struct gsb_space *space, uint64_t addr, uint64_t bytes)
+bool cuda_mem_is_allocated(struct gsb_space *space, uint64_t addr, uint64_t bytes)
 {
-	const struct cuda_chunk *c = find_chunk(space, addr);
+	const struct cuda_chunk *c = cuda_chunk_find(space, addr);
 	const struct gsb_range *r;
 
 	if (!c)
@@ -523,164 +261,4 @@ struct gsb_space *cuda_space_at(struct gsb_space *space, uint64_t addr)
 		if (other->owner == space->owner && addr - other->base < other->size)
 			return other;
 	return space;
-}
-
-static bool is_global(struct gsb_space *space, uint64_t addr, uint64_t bytes)
-{
-	const struct gsb_range *r = gsb_ranges_find(&space->globals, addr);
-
-	return r && gsb_range_ok(addr - r->start, bytes, r->size);
-}
-
-/* Of this space or another one of its owner. */
-static bool is_any_global(struct gsb_space *space, uint64_t addr, uint64_t bytes)
-{
-	struct gsb_space *other;
-
-	if (is_global(space, addr, bytes) || !space->owner)
-		return is_global(space, addr, bytes);
-	DL_FOREACH (space->dev->spaces, other)
-		if (other->owner == space->owner && is_global(other, addr, bytes))
-			return true;
-	return false;
-}
-
-static bool is_known(const struct cuda_device *dev, uint64_t addr)
-{
-	return gsb_ranges_find(&dev->known, addr);
-}
-
-/* To the next place where what is pinned begins or ends, if that is before the end. */
-uint64_t cuda_piece(const struct cuda_device *dev, uint64_t addr, uint64_t bytes)
-{
-	const struct gsb_ranges *r = &dev->known;
-	size_t lo = 0, hi = r->n_items;
-	uint64_t most;
-
-	if (!dev->n_host_backings || addr - dev->virtual_base >= dev->virtual_size)
-		return bytes;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (r->items[mid].start + r->items[mid].size > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	if (lo == r->n_items)
-		return bytes;
-	most = r->items[lo].start > addr ? r->items[lo].start - addr
-					 : r->items[lo].start + r->items[lo].size - addr;
-	return bytes < most ? bytes : most;
-}
-
-enum cuda_place cuda_place_of(struct gsb_space *space, uint64_t addr, uint64_t bytes)
-{
-	struct gsb_space *at = cuda_space_at(space, addr);
-	const struct gsb_range *r;
-
-	if (addr - at->base < at->size && cuda_array_find(at, addr, bytes))
-		return CUDA_PLACE_ARRAY;
-	if (addr - space->dev->virtual_base < space->dev->virtual_size) /* the engine knows what */
-		return space->dev->n_host_backings && is_known(space->dev, addr)
-			       ? CUDA_PLACE_HOST
-			       : CUDA_PLACE_DEVICE;
-	if (addr - at->base < at->size)
-		return is_allocated(at, addr, bytes) ? CUDA_PLACE_DEVICE : CUDA_PLACE_NOWHERE;
-	if (space->dev->n_unknown)
-		cuda_host_learn(space->dev);
-	r = gsb_ranges_find(&space->dev->known, addr);
-	if (r && gsb_range_ok(addr - r->start, bytes, r->size))
-		return CUDA_PLACE_HOST;
-	return is_any_global(space, addr, bytes) ? CUDA_PLACE_DEVICE : CUDA_PLACE_PLAIN;
-}
-
-/* ---- spaces ---- */
-
-static int reserve(struct gsb_space *space)
-{
-	struct cuda_driver *cu = &space->dev->cu;
-	CUdeviceptr got = 0;
-
-	if (cuda_note(space->dev, cu->cuMemAddressReserve(&got, space->size, 0, space->base, 0)))
-		return -ENOMEM;
-	if (got == space->base)
-		return 0;
-	cu->cuMemAddressFree(got, space->size);
-	return -EEXIST;
-}
-
-int cuda_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
-		      struct gsb_space **out)
-{
-	uint64_t size = p->device_size;
-	struct gsb_space *space;
-	int err;
-
-	if (size < CUDA_CHUNK_BYTES || size & (size - 1) || p->device_base & (size - 1))
-		return -EINVAL;
-	space = calloc(1, sizeof(*space));
-	if (!space)
-		return -ENOMEM;
-	space->dev = to_cuda(dev);
-	space->owner = p->owner;
-	space->said_at = cuda_said_bytes();
-	space->base = p->device_base;
-	space->size = size;
-	cuda_space_limit(space, p->mem_limit_bytes);
-	err = reserve(space);
-	if (err) {
-		free(space);
-		return err;
-	}
-	gsb_ranges_init(&space->window, p->device_base, size);
-	gsb_ranges_init(&space->host, p->host_base, p->host_size);
-	gsb_ranges_init(&space->globals, 0, UINT64_MAX);
-	space->n_zeroed = space->dev->n_zeroed; /* of its owner's backings */
-	DL_APPEND(space->dev->spaces, space);
-	*out = space;
-	return 0;
-}
-
-void cuda_space_limit(struct gsb_space *space, uint64_t mem_limit_bytes)
-{
-	space->limit_bytes = mem_limit_bytes ? mem_limit_bytes : UINT64_MAX;
-}
-
-/* Its addresses are to be free when it has gone: this waits for what is being zeroed, and for nothing else. */
-static void remove_chunks(struct gsb_space *space)
-{
-	struct cuda_chunk *c, *next;
-
-	if (space->dev->spare && space->dev->spare->space == space)
-		drop_spare(space->dev);
-	for (c = space->chunks; c; c = next) {
-		next = c->hh.next;
-		if (c->bytes || c->parts.base) /* it is not dying already */
-			remove_chunk(c);
-	}
-	if (space->chunks)
-		cuda_finish_zeroing(space->dev);
-	bury(space->dev);
-}
-
-void cuda_space_destroy(struct gsb_space *space)
-{
-	if (!space)
-		return;
-	DL_DELETE(space->dev->spaces, space);
-	while (space->modules)
-		cuda_module_unload(space->modules);
-	cuda_print_destroy(space);
-	cuda_fifo_forget(space);
-	cuda_host_unpin_all(space);
-	cuda_textures_free(space);
-	cuda_arrays_free(space);
-	remove_chunks(space);
-	space->dev->used_bytes -= space->used_bytes;
-	cuda_note(space->dev, space->dev->cu.cuMemAddressFree(space->base, space->size));
-	gsb_ranges_finish(&space->window);
-	gsb_ranges_finish(&space->host);
-	gsb_ranges_finish(&space->globals);
-	free(space);
 }

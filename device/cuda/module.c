@@ -19,7 +19,6 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "base/arena.h"
 #include "base/checked.h"
 #include "base/log.h"
 #include "device/cuda/chain.h"
@@ -29,7 +28,7 @@
 #include "device/cuda/managed.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/print.h"
-#include "device/cuda/queue.h"
+#include "device/cuda/running.h"
 #include "device/cuda/variables.h"
 #include "ptx/image.h"
 #include "ptx/ptx.h"

@@ -3,6 +3,7 @@
  */
 #include "device/cuda/pace.h"
 
+#include "base/checked.h"
 #include "device/cuda/device.h"
 #include "device/cuda/module.h"
 
@@ -21,11 +22,6 @@
 #define COPY_UNIT    (64u << 10)
 #define SHORT_BYTES  (64u << 10) /* as good as nothing: all take the same */
 #define LONG_BYTES   (1u << 20)	 /* long enough to say how fast the bus is */
-
-static uint64_t clamp(uint64_t ns, uint64_t low, uint64_t high)
-{
-	return ns < low ? low : ns > high ? high : ns;
-}
 
 /* ---- kinds ---- */
 
@@ -93,7 +89,7 @@ uint64_t cuda_outlook_guess_ns(struct cuda_outlook *o, const struct cuda_untimed
 {
 	uint64_t begun_ns = u->sent_ns + u->call_ns + START_NS;
 	uint64_t least = u->open_ns > begun_ns ? u->open_ns - begun_ns : 0;
-	uint64_t took = clamp(u->about_ns, least, u->end_ns - u->sent_ns);
+	uint64_t took = gsb_clamp(u->about_ns, least, u->end_ns - u->sent_ns);
 
 	o->habit->n_untimed = took / u->n > o->short_ns ? TIMED_EVERY : o->habit->n_untimed + 1;
 	return took;
@@ -108,8 +104,8 @@ bool cuda_is_lively(uint64_t quiet_ns)
 
 uint64_t cuda_nap_ns(uint64_t now, uint64_t quiet_ns, const struct cuda_outlook *first)
 {
-	uint64_t nap = clamp(quiet_ns / NAP_PART, NAP_MIN_NS, NAP_MAX_NS - 1);
-	uint64_t slack = clamp(first->about_ns / SLACK_PART, SPIN_NS, SLACK_MAX_NS), left;
+	uint64_t nap = gsb_clamp(quiet_ns / NAP_PART, NAP_MIN_NS, NAP_MAX_NS - 1);
+	uint64_t slack = gsb_clamp(first->about_ns / SLACK_PART, SPIN_NS, SLACK_MAX_NS), left;
 
 	if (quiet_ns < SPIN_NS)
 		return 0;

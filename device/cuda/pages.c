@@ -8,8 +8,7 @@
 
 #include <stdlib.h>
 
-#include "device/cuda/memory.h"
-#include "device/cuda/send.h"
+#include "device/cuda/zero.h"
 
 static CUmemAllocationHandleType handle_type(const struct cuda_device *dev)
 {

@@ -24,27 +24,24 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "base/checked.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/log.h"
 #include "device/cuda/fifo.h"
 #include "device/cuda/flight.h"
 #include "device/cuda/joint.h"
-#include "device/cuda/memory.h"
 #include "device/cuda/module.h"
 #include "device/cuda/pace.h"
 #include "device/cuda/partition.h"
 #include "device/cuda/print.h"
+#include "device/cuda/room.h"
+#include "device/cuda/running.h"
 #include "device/cuda/send.h"
 
-#define WAIT_PART     8 /* of the time that another thread has waited, it sleeps */
-#define WAIT_MIN_NS   20000
-#define WAIT_MAX_NS   1000000
 #define GONE_NS	      100000 /* a backing of one unit is unregistered sooner */
 #define HEALTH_NS     1000000
 #define MOMENT_AGE_NS 500000000ull /* a float has 60 ns then */
 #define MOMENT_TRIES  16
-#define NUMBER_AGE    (1u << 24) /* a word that is further behind looks ahead one day */
 
 uint64_t cuda_now_ns(struct gsb_device *dev)
 {
@@ -52,11 +49,6 @@ uint64_t cuda_now_ns(struct gsb_device *dev)
 }
 
 /* ---- time of the device ---- */
-
-static uint64_t clamp(uint64_t ns, uint64_t low, uint64_t high)
-{
-	return ns < low ? low : ns > high ? high : ns;
-}
 
 static int64_t elapsed_ns(struct cuda_device *dev, CUevent from, CUevent to)
 {
@@ -86,8 +78,8 @@ static void take_moment(struct cuda_device *dev)
 
 	if (!dev->moment_pending || dev->cu.cuEventQuery(next->event))
 		return;
-	next->ns = clamp(old.ns + (uint64_t)elapsed_ns(dev, old.event, next->event), next->ns,
-			 gsb_clock_ns());
+	next->ns = gsb_clamp(old.ns + (uint64_t)elapsed_ns(dev, old.event, next->event), next->ns,
+			     gsb_clock_ns());
 	dev->moment = *next;
 	*next = old;
 	dev->moment_pending = false;
@@ -109,7 +101,7 @@ static void begin_times(struct gsb_queue *q, const struct cuda_flight *first)
 	if (took > now - least)
 		took = now - least;
 	start = dev->moment.ns + (uint64_t)elapsed_ns(dev, dev->moment.event, first->start);
-	q->last_end_ns = clamp(start, least, now - took);
+	q->last_end_ns = gsb_clamp(start, least, now - took);
 	q->share_ns = took / n;
 }
 
@@ -225,7 +217,7 @@ int cuda_queue_create(struct gsb_device *base, int priority, struct gsb_sm_range
 		goto err_queue;
 	q->dev = dev;
 	q->number = q->seen = dev->ended[q->index]; /* on from who had it before */
-	q->written = q->number - NUMBER_AGE;
+	q->written = q->number - CUDA_NUMBER_AGE;
 	err = cuda_stream_take(dev, sms, priority, &q->kept);
 	if (err)
 		goto err_word;
@@ -270,18 +262,6 @@ static CUresult wait_for_zeroes(struct gsb_queue *q, const struct gsb_space *spa
 	return result;
 }
 
-static int write_number(struct gsb_queue *q, const struct cuda_flight *f)
-{
-	struct cuda_device *dev = q->dev;
-	uint64_t word = (uint64_t)(uintptr_t)&dev->words[q->index];
-	int err = f->timed ? cuda_io_error(dev, dev->cu.cuEventRecord(f->end, q->stream)) : 0;
-
-	q->written = f->number;
-	return err ? err
-		   : cuda_io_error(dev,
-				   dev->cu.cuStreamWriteValue32_v2(q->stream, word, f->number, 0));
-}
-
 static CUstreamBatchMemOpParams write_of(uint64_t addr, uint64_t value, unsigned bytes)
 {
 	struct CUstreamMemOpWriteValueParams_st write = {
@@ -322,32 +302,6 @@ static bool send_word(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cud
 	return true;
 }
 
-bool cuda_may_be_marked(const struct gsb_queue *q, const struct cuda_flight *f)
-{
-	return !f->timed && f->number - q->written < NUMBER_AGE;
-}
-
-void cuda_ends_with(struct cuda_flight *first, const struct cuda_flight *last, unsigned mark)
-{
-	const struct gsb_queue *q = first->queue;
-
-	first->mark = mark;
-	first->until = last->number;
-	atomic_store_explicit(&q->dev->last[q->index], (uint64_t)mark << 32 | last->number,
-			      memory_order_release);
-}
-
-/* The first and the last of those that end together. */
-static int mark_end(struct cuda_flight *first, const struct cuda_flight *last)
-{
-	struct gsb_queue *q = first->queue;
-	unsigned mark = CUDA_NO_MARK;
-	int err = cuda_chain_send(q->dev, cuda_may_be_marked(q, last) ? &mark : NULL);
-
-	cuda_ends_with(first, last, mark);
-	return err || mark != CUDA_NO_MARK ? err : write_number(q, last);
-}
-
 /* When it should begin: behind the last of its queue. */
 static uint64_t begins_ns(const struct gsb_queue *q, const struct cuda_flight *f)
 {
@@ -364,31 +318,6 @@ static int send_now(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_
 	if (!err && f->opens && f->timed)
 		err = cuda_io_error(dev, dev->cu.cuEventRecord(f->start, q->stream));
 	return err ? err : cuda_send(dev, q->stream, cmd, &f->landing);
-}
-
-/* It goes with those that follow, or at once, when it is marked. */
-static int send_in_chain(struct gsb_queue *q, const struct gsb_cmd_launch *l, struct cuda_flight *f)
-{
-	struct cuda_chain *c = &q->dev->chain;
-	int err = cuda_chain_has_room(c, l) ? 0 : cuda_chain_send(q->dev, NULL);
-
-	if (err)
-		return err;
-	if (f->opens && f->timed)
-		c->start = f->start;
-	c->stream = q->stream;
-	c->end = (struct cuda_end){q->index, f->number};
-	cuda_chain_add(c, l, &f->result);
-	return 0;
-}
-
-int cuda_send_alone(struct cuda_flight *f, const struct gsb_cmd_launch *l)
-{
-	int err = cuda_chain_send(f->queue->dev, NULL); /* of another queue */
-
-	if (!err)
-		err = send_in_chain(f->queue, l, f);
-	return err ? err : mark_end(f, f);
 }
 
 static void note_alone(struct gsb_space *space, bool is_alone)
@@ -429,12 +358,12 @@ static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flig
 	}
 	if (!err)
 		err = q->chains && cuda_chain_takes(cmd, f->opens && !f->more)
-			      ? send_in_chain(q, &cmd->launch, f)
+			      ? cuda_send_in_chain(q, &cmd->launch, f)
 			      : send_now(q, cmd, f);
 	if (err)
 		return err;
 	q->number++;
-	return f->more ? 0 : mark_end(q->first, f);
+	return f->more ? 0 : cuda_mark_end(q->first, f);
 }
 
 /* What was to follow does not come after all. */
@@ -443,7 +372,7 @@ static void mark_last(struct gsb_queue *q)
 	if (!q->flights || !q->last->more)
 		return;
 	q->last->more = false;
-	mark_end(q->first, q->last);
+	cuda_mark_end(q->first, q->last);
 }
 
 /* What its kernel may say, if it is one. */
@@ -555,56 +484,6 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 		       : err;
 }
 
-/* ---- what runs, as another thread sees it ---- */
-
-static bool is_up_to(uint32_t number, uint32_t other)
-{
-	return (int32_t)(number - other) >= 0;
-}
-
-/*
- * A mark is cleared for the next that gets the graph, when the engine has noticed the end: so that is looked at, too. It alone would not do, for the engine may be
- * in a call that waits for who waits here.
- */
-static bool has_come(const struct cuda_device *dev, unsigned queue, uint64_t last)
-{
-	unsigned mark = (unsigned)(last >> 32);
-	uint32_t number = (uint32_t)last;
-
-	if (is_up_to(atomic_load_explicit(&dev->ended[queue], memory_order_acquire), number))
-		return true;
-	return mark == CUDA_NO_MARK ? is_up_to(dev->words[queue], number) : dev->marks[mark];
-}
-
-static bool has_come_so_far(struct cuda_device *dev, unsigned queue)
-{
-	return has_come(dev, queue, atomic_load_explicit(&dev->last[queue], memory_order_acquire));
-}
-
-bool cuda_is_quiet(struct cuda_device *dev)
-{
-	for (unsigned i = CUDA_ZERO_WORD + 1; i < CUDA_N_QUEUES; i++)
-		if (!has_come_so_far(dev, i))
-			return false;
-	return true;
-}
-
-void cuda_wait_for_running(struct cuda_device *dev)
-{
-	uint64_t from = gsb_clock_ns();
-
-	for (unsigned i = CUDA_ZERO_WORD + 1; i < CUDA_N_QUEUES; i++) {
-		uint64_t last = atomic_load_explicit(&dev->last[i], memory_order_acquire);
-
-		while (!has_come(dev, i, last) && !cuda_lost(dev)) {
-			uint64_t ns = clamp((gsb_clock_ns() - from) / WAIT_PART, WAIT_MIN_NS,
-					    WAIT_MAX_NS - 1);
-
-			nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
-		}
-	}
-}
-
 /* ---- completions ---- */
 
 static void begin_completion(struct gsb_completion *c, const struct cuda_flight *f, CUresult result)
@@ -632,7 +511,7 @@ static void end_flight(struct gsb_queue *q, struct cuda_flight *f)
 /* What ended last is not behind what it is, and the engine's other threads hear of it. */
 static void see(struct gsb_queue *q, uint32_t number)
 {
-	if (is_up_to(q->seen, number))
+	if (cuda_is_up_to(q->seen, number))
 		return;
 	q->seen = number;
 	atomic_store_explicit(&q->dev->ended[q->index], number, memory_order_release);
@@ -744,7 +623,7 @@ static uint64_t nap_ns(const struct cuda_device *dev)
 /* With nothing in flight: until something is to be tidied, or asked for again; who is told that once more says so again. 0: nothing is. */
 static uint64_t chore_ns(struct cuda_device *dev)
 {
-	uint64_t kept_ns = cuda_mem_tidy(dev, dev->open_ns);
+	uint64_t kept_ns = cuda_room_tidy(dev, dev->open_ns);
 	bool asks_again = dev->awaits_gone;
 
 	dev->awaits_gone = false;

@@ -15,16 +15,6 @@ int cuda_event_fd(struct gsb_device *dev);
 bool cuda_stay_awake(struct gsb_device *dev);
 uint64_t cuda_now_ns(struct gsb_device *dev);
 
-/* Whether nothing is in flight now; any thread. */
-bool cuda_is_quiet(struct cuda_device *dev);
-/*
- * cuda_wait_for_running() - until what is in flight now has ended, or the context is lost; any thread
- *
- * For calls in which the driver would wait for it, and let nobody launch meanwhile: here it is this thread alone that waits. What
- * comes after is not waited for, or this would not end where kernels follow each other.
- */
-void cuda_wait_for_running(struct cuda_device *dev);
-
 int cuda_work_init(struct cuda_device *dev); /* -ENOMEM, -errno */
 void cuda_work_finish(struct cuda_device *dev);
 

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/compiler.h"
 #include "base/log.h"
 
 #define LINE_BYTES 4096	 /* a longer one comes as several */

@@ -14,22 +14,9 @@
 #include "device/cuda/array.h"
 #include "device/cuda/host.h"
 #include "device/cuda/launch.h"
-#include "device/cuda/memory.h"
+#include "device/cuda/place.h"
 
 #define PITCH_MAX INT32_MAX /* of the driver's copies of rows */
-
-int cuda_refusal(struct cuda_device *dev, CUresult result)
-{
-	switch (cuda_note(dev, result)) {
-	case CUDA_SUCCESS: return 0;
-	case CUDA_ERROR_OUT_OF_MEMORY: return -ENOMEM;
-	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
-	case CUDA_ERROR_INVALID_CLUSTER_SIZE:
-	case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: return -E2BIG;
-	case CUDA_ERROR_NOT_SUPPORTED: return -ENOTSUP;
-	default: return cuda_is_fatal(result) ? -EIO : -EINVAL;
-	}
-}
 
 /* ---- copies ---- */
 

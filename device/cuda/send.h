@@ -32,9 +32,6 @@ struct cuda_word {
 /* Whether all that a command does is to set one word of the device. The value of a copy is what its source holds now. */
 bool cuda_sets_a_word(const struct gsb_cmd *cmd, struct cuda_word *out);
 
-/* -errno of a call that refuses a command; a fault is noted. */
-int cuda_refusal(struct cuda_device *dev, CUresult result);
-
 /* The device has written: bring it home. */
 void cuda_land(struct cuda_device *dev, struct cuda_landing *landing);
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "device/cuda/device.h"
-#include "device/cuda/send.h"
 
 static bool is_known(const struct gsb_tensor_map *m)
 {

@@ -11,8 +11,7 @@
 
 #include "base/checked.h"
 #include "device/cuda/array.h"
-#include "device/cuda/memory.h"
-#include "device/cuda/send.h"
+#include "device/cuda/place.h"
 
 #define TEXTURES_MAX 65536 /* of a space; the driver's table has room for some more, of all */
 #define FLAGS_KNOWN                                                                          \

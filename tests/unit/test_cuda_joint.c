@@ -16,7 +16,7 @@
 #include "device/cuda/device.h"
 #include "device/cuda/flight.h"
 #include "device/cuda/module.h"
-#include "device/cuda/queue.h"
+#include "device/cuda/running.h"
 #include "device/ops.h"
 #include "tests/fake/fake.h"
 
