@@ -12,13 +12,17 @@
 
 static _Atomic uint64_t last_id;
 
+static bool has_done(const struct gsb_cu_stream *s, uint64_t number)
+{
+	return atomic_load_explicit(&gsb_proc.region->streams[s->post.obj.index],
+				    memory_order_acquire) >= number;
+}
+
 static bool is_idle(const void *object)
 {
 	const struct gsb_cu_stream *s = object;
 
-	return atomic_load_explicit(&gsb_proc.region->streams[s->post.obj.index],
-				    memory_order_acquire) >=
-	       atomic_load_explicit(&s->post.posted, memory_order_acquire);
+	return has_done(s, atomic_load_explicit(&s->post.posted, memory_order_acquire));
 }
 
 struct gsb_object_table gsb_cu_streams =
@@ -224,4 +228,16 @@ bool gsb_cu_streams_are_idle(void)
 		if (!is_idle(gsb_object_at(&gsb_cu_streams, i)))
 			return false;
 	return true;
+}
+
+bool gsb_cu_streams_await_free(uint32_t *from)
+{
+	while (*from < gsb_cu_streams.n_used) {
+		const struct gsb_cu_stream *s = gsb_object_at(&gsb_cu_streams, (*from)++);
+		uint64_t freed = atomic_load_explicit(&s->freed, memory_order_acquire);
+
+		if (!has_done(s, freed))
+			return !gsb_wait(GSB_WAIT_STREAM, s->post.obj.index, freed);
+	}
+	return false;
 }

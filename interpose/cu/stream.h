@@ -42,6 +42,8 @@ struct gsb_cu_stream {
 	uint64_t id;   /* cuStreamGetId: never the same twice */
 	struct gsb_capture_member
 		*member; /* of a capture (cu/capture.h), if it has this stream's handle */
+	_Atomic uint64_t
+		freed; /* number of the last record that frees memory; written as post.posted is */
 };
 
 struct gsb_capture_member;
@@ -135,6 +137,13 @@ CUresult gsb_cu_streams_wait_all(uint64_t wire);
  * than are to be looked at under that lock.
  */
 bool gsb_cu_streams_are_idle(void);
+/*
+ * gsb_cu_streams_await_free() - wait until a stream of the process has freed what it was told to free
+ * @from: index of the first stream to look at; then of the one behind that which was waited for
+ *
+ * Return: false: none has anything to free, or the engine is gone.
+ */
+bool gsb_cu_streams_await_free(uint32_t *from);
 /* Wait for one record of a stream; also returns its context's sticky error. */
 CUresult gsb_cu_stream_wait_for(const struct gsb_cu_stream_ref *ref, uint64_t number);
 

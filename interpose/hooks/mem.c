@@ -187,6 +187,23 @@ CUresult hook_cuMemFree(CUdeviceptr ptr)
 	return gsb_graph_memory_free(ptr);
 }
 
+/*
+ * What streams have yet to free is memory for who allocates in their order: a driver makes the allocation wait for it, in the
+ * stream. Here its thread waits, and only if there is nothing else.
+ */
+static CUresult allocate_behind_frees(size_t n, uint64_t wire, struct gsb_alloc *a)
+{
+	CUresult result = allocate_device(n, wire, a);
+	uint32_t from = 0;
+
+	while (result == CUDA_ERROR_OUT_OF_MEMORY && gsb_cu_streams_await_free(&from)) {
+		result = gsb_cu_wire_error(wire); /* what has failed frees nothing more */
+		if (!result)
+			result = allocate_device(n, wire, a);
+	}
+	return result;
+}
+
 /* The memory is there when this returns, which is earlier than the stream's order asks for. */
 static CUresult allocate_in_pool(size_t n, uint64_t wire, struct gsb_alloc *a)
 {
@@ -194,7 +211,7 @@ static CUresult allocate_in_pool(size_t n, uint64_t wire, struct gsb_alloc *a)
 
 	if (result)
 		return result;
-	result = allocate_device(n, wire, a);
+	result = allocate_behind_frees(n, wire, a);
 	if (result && !a->id) /* else the map had it, and has given it back */
 		gsb_cu_pool_give(a->pool, n);
 	return result;
@@ -260,6 +277,9 @@ static CUresult post_free(const struct gsb_cu_stream_ref *s, enum gsb_alloc_kind
 		return result;
 	}
 	memcpy(p.body, &body, sizeof(body));
+	atomic_store_explicit(&s->s->freed,
+			      atomic_load_explicit(&s->s->post.posted, memory_order_relaxed) + 1,
+			      memory_order_release);
 	gsb_post_end(&p);
 	return CUDA_SUCCESS;
 }

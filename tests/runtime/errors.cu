@@ -71,10 +71,16 @@ static void names()
 /* A bad address breaks the context for all calls; the last error is told once, as any other. */
 static void broken()
 {
+	size_t room, total;
 	int *x = NULL;
 
+	CHECK(cudaMemGetInfo(&room, &total));
+	CHECK(cudaMallocAsync(&x, room / 3 * 2, 0));
 	write<<<1, 1>>>((int *)0x10, 1);
 	CHECK(cudaGetLastError());
+	cudaFreeAsync(x, 0); /* either of these may find the error */
+	EXPECT(cudaMallocAsync(&x, room / 3 * 2, 0) != cudaErrorMemoryAllocation);
+	cudaGetLastError();
 	CHECK_IS(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
 	for (int i = 0; i < 2; i++) {
 		CHECK_IS(cudaMalloc(&x, 4), cudaErrorIllegalAddress);

@@ -23,12 +23,43 @@ static void of_a_place(cudaMemPool_t of_device)
 	EXPECT(pool == of_device);
 }
 
+__global__ void last(int *x, long long clocks)
+{
+	long long begin = clock64();
+
+	while (clock64() - begin < clocks)
+		;
+	*x = 1;
+}
+
+/* More than there is at once: what a stream has yet to free is had again, there and in others. */
+static void behind_frees(void)
+{
+	cudaStream_t s[2];
+	size_t room, total;
+	int *x;
+
+	CHECK(cudaMemGetInfo(&room, &total));
+	for (cudaStream_t &of : s)
+		CHECK(cudaStreamCreateWithFlags(&of, cudaStreamNonBlocking));
+	for (int round = 0; round < 6; round++) {
+		CHECK(cudaMallocAsync(&x, room / 3 * 2, s[round / 3]));
+		last<<<1, 1, 0, s[round / 3]>>>(x, 1000000);
+		CHECK(cudaFreeAsync(x, s[round / 3]));
+	}
+	CHECK(cudaDeviceSynchronize());
+	for (cudaStream_t of : s)
+		CHECK(cudaStreamDestroy(of));
+	CHECK_IS(cudaMallocAsync(&x, total * 2, 0), cudaErrorMemoryAllocation);
+	CHECK_IS(cudaGetLastError(), cudaErrorMemoryAllocation);
+}
+
 int main()
 {
 	const int n = 10000;
 	cudaMemPool_t pool;
 	cudaStream_t s;
-	uint64_t keep = UINT64_MAX, used = 1;
+	uint64_t keep = UINT64_MAX, none = 0, used = 1;
 	int *x, *host, supported = 0;
 
 	CHECK(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, 0));
@@ -56,6 +87,8 @@ int main()
 	EXPECT(!x);
 	CHECK(cudaFreeAsync(x, s));
 	of_a_place(pool);
+	CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &none));
+	behind_frees();
 	CHECK(cudaFreeHost(host));
 	CHECK(cudaStreamDestroy(s));
 }
