@@ -167,9 +167,10 @@ CUresult hook_cuDeviceGetP2PAtomicCapabilities(const unsigned *capabilities,
 	return CUDA_ERROR_INVALID_DEVICE;
 }
 
+/* Capitals, as of the driver: who looks for it in /sys makes them small. */
 static void pci_id(char *id, size_t len)
 {
-	snprintf(id, len, "%04x:%02x:%02x.0", (unsigned)attr(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
+	snprintf(id, len, "%04X:%02X:%02X.0", (unsigned)attr(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
 		 (unsigned)attr(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID),
 		 (unsigned)attr(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID));
 }

@@ -64,8 +64,9 @@ static void test_device_queries_answer_from_the_welcome(void **state)
 	assert_cu(cu.cuDeviceComputeCapability(&major, &minor, d));
 	assert_int_equal(major, 9);
 	assert_cu(cu.cuDeviceGetPCIBusId(id, sizeof(id), d));
-	assert_string_equal(id, "0000:2a:00.0");
+	assert_string_equal(id, "0000:2A:00.0");
 	assert_cu(cu.cuDeviceGetByPCIBusId(&d, id));
+	assert_cu(cu.cuDeviceGetByPCIBusId(&d, "0000:2a:00.0"));
 	assert_int_equal(engine->n_logged, mark);
 }
 
