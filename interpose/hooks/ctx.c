@@ -11,6 +11,8 @@
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/post.h"
 
+#define L2_FETCH_MAX 128 /* bytes, as documented */
+
 /* ---- the stack: top apart, the rest below it on the heap ---- */
 
 static CUresult grow_stack(void)
@@ -372,6 +374,18 @@ static CUresult set_kernel_memory(const struct gsb_cu_ctx_life *life, CUlimit li
 	return result;
 }
 
+/* CUDA documents that it may be ignored, and clamped. Nothing goes by it here. */
+static CUresult set_hint(struct gsb_cu_ctx *ctx, CUlimit limit, size_t value, size_t most)
+{
+	ctx->limits[limit] = value < most ? value : most;
+	return CUDA_SUCCESS;
+}
+
+static size_t most_persisting_bytes(void)
+{
+	return (size_t)gsb_proc.device.attrs[CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE];
+}
+
 /*
  * Honest, not obedient: of the other limits, what is asked for may be less than what is there already. More
  * than that is not to be had, and saying yes would be a lie.
@@ -389,6 +403,10 @@ CUresult hook_cuCtxSetLimit(CUlimit limit, size_t value)
 	case CU_LIMIT_PRINTF_FIFO_SIZE: return set_printf_size(&life, value);
 	case CU_LIMIT_STACK_SIZE:
 	case CU_LIMIT_MALLOC_HEAP_SIZE: return set_kernel_memory(&life, limit, value);
+	case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
+		return set_hint(life.ctx, limit, value, L2_FETCH_MAX);
+	case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:
+		return set_hint(life.ctx, limit, value, most_persisting_bytes());
 	default: break;
 	}
 	return limit >= GSB_N_LIMITS || value > life.ctx->limits[limit]

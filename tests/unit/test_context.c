@@ -375,6 +375,15 @@ static void test_failed_context_leaves_nothing_behind(void **state)
 	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuCtxCreate_v2(&a, 0, 1));
 }
 
+static void expect_hint(CUlimit limit, size_t asked, size_t had)
+{
+	size_t value;
+
+	assert_cu(cu.cuCtxSetLimit(limit, asked));
+	assert_cu(cu.cuCtxGetLimit(&value, limit));
+	assert_int_equal(value, had);
+}
+
 static void test_context_limits_are_honest(void **state)
 {
 	unsigned version;
@@ -395,6 +404,10 @@ static void test_context_limits_are_honest(void **state)
 	assert_int_equal(value, 4096);
 	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT,
 		     cu.cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, (size_t)1 << 40));
+	expect_hint(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 100, 100);
+	expect_hint(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 1000, 128);
+	expect_hint(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 4096, 4096);
+	expect_hint(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, (size_t)1 << 40, 1 << 20);
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuCtxGetLimit(&value, (CUlimit)99));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuCtxSetLimit((CUlimit)99, 0));
 	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT, cu.cuCtxGetLimit(&value, (CUlimit)7));
