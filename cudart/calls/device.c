@@ -77,13 +77,22 @@ cudaError_t rt_cudaChooseDevice(int *device, const struct cudaDeviceProp *prop)
 	return cudaSuccess;
 }
 
+/* Those of the current context, which may be the program's own; else of the one to come, in which the runtime maps host memory. */
 cudaError_t rt_cudaGetDeviceFlags(unsigned *flags)
 {
+	cudaError_t error;
+	unsigned found;
 	int active;
 
-	return flags ? gsb_rt_error(gsb_rt_drivers->cuDevicePrimaryCtxGetState(gsb_rt_device(),
-									       flags, &active))
-		     : cudaErrorInvalidValue;
+	if (!flags)
+		return cudaErrorInvalidValue;
+	if (!gsb_rt_drivers->cuCtxGetFlags(flags))
+		return cudaSuccess;
+	error = gsb_rt_error(
+		gsb_rt_drivers->cuDevicePrimaryCtxGetState(gsb_rt_device(), &found, &active));
+	if (!error)
+		*flags = found | CU_CTX_MAP_HOST;
+	return error;
 }
 
 cudaError_t rt_cudaSetDeviceFlags(unsigned flags)

@@ -57,18 +57,51 @@ static void the_rest()
 	EXPECT(found == cudaDriverEntryPointSymbolNotFound && !get_count);
 }
 
+/* Host memory is mapped in the contexts that the runtime makes, whether it is asked for or not. */
+static void flags()
+{
+	unsigned now = 99;
+
+	CHECK(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync));
+	CHECK(cudaGetDeviceFlags(&now));
+	EXPECT(now == (cudaDeviceScheduleBlockingSync | cudaDeviceMapHost));
+	CHECK(cudaDeviceReset());
+	CHECK(cudaGetDeviceFlags(&now));
+	EXPECT(now & cudaDeviceMapHost);
+	CHECK(cudaSetDeviceFlags(cudaDeviceScheduleAuto));
+	CHECK(cudaGetDeviceFlags(&now));
+	EXPECT(now == cudaDeviceMapHost);
+}
+
+/* Hints of the L2 cache: taken, and no more than they may be. */
+static void limits()
+{
+	size_t now = 0;
+
+	CHECK(cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, 128));
+	CHECK(cudaDeviceGetLimit(&now, cudaLimitMaxL2FetchGranularity));
+	EXPECT(now == 128);
+	CHECK(cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, 32));
+	CHECK(cudaDeviceGetLimit(&now, cudaLimitMaxL2FetchGranularity));
+	EXPECT(now == 32);
+	CHECK(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 1 << 20));
+}
+
 /* A context that the program has made itself with the driver's calls is the one that the runtime works in. */
 static void beside_the_driver()
 {
 	CUcontext own, now;
+	unsigned flags = 99;
 	void *x;
 
 	EXPECT(!cuInit(0));
 #if CUDA_VERSION >= 13000
-	EXPECT(!cuCtxCreate(&own, NULL, 0, 0));
+	EXPECT(!cuCtxCreate(&own, NULL, CU_CTX_SCHED_YIELD, 0));
 #else
-	EXPECT(!cuCtxCreate(&own, 0, 0));
+	EXPECT(!cuCtxCreate(&own, CU_CTX_SCHED_YIELD, 0));
 #endif
+	CHECK(cudaGetDeviceFlags(&flags));
+	EXPECT((flags & ~cudaDeviceMapHost) == cudaDeviceScheduleYield);
 	CHECK(cudaMalloc(&x, 64));
 	EXPECT(!cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)x) && now == own);
 	EXPECT(!cuCtxDestroy(own));
@@ -109,5 +142,7 @@ int main()
 	properties();
 	peers();
 	the_rest();
+	flags();
+	limits();
 	beside_the_driver();
 }
