@@ -119,6 +119,79 @@ cudaError_t gsb_rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
 	return error ? error : measure(&dst, copy, unit, &copy->dstXInBytes);
 }
 
+/* ---- back ---- */
+
+static enum cudaMemcpyKind kind_of(CUmemorytype from, CUmemorytype to)
+{
+	if (from == CU_MEMORYTYPE_UNIFIED || to == CU_MEMORYTYPE_UNIFIED)
+		return cudaMemcpyDefault;
+	if (from == CU_MEMORYTYPE_HOST)
+		return to == CU_MEMORYTYPE_HOST ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
+	return to == CU_MEMORYTYPE_HOST ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
+}
+
+/* In what lengths are counted: a texel of the array, or a byte. */
+static cudaError_t unit_of(const CUDA_MEMCPY3D *copy, size_t *unit)
+{
+	struct gsb_rt_array_shape shape = {.texel_bytes = 1};
+	cudaError_t error = cudaSuccess;
+
+	if (copy->srcMemoryType == CU_MEMORYTYPE_ARRAY)
+		error = gsb_rt_array_shape(copy->srcArray, &shape);
+	else if (copy->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+		error = gsb_rt_array_shape(copy->dstArray, &shape);
+	*unit = shape.texel_bytes;
+	return error;
+}
+
+static void tell_source(const CUDA_MEMCPY3D *copy, size_t unit, struct cudaMemcpy3DParms *out)
+{
+	bool is_host = copy->srcMemoryType == CU_MEMORYTYPE_HOST;
+
+	out->srcPos = (struct cudaPos){copy->srcXInBytes / unit, copy->srcY, copy->srcZ};
+	if (copy->srcMemoryType == CU_MEMORYTYPE_ARRAY)
+		out->srcArray = copy->srcArray;
+	else
+		out->srcPtr = (struct cudaPitchedPtr){
+			.ptr = (void *)(is_host ? (uintptr_t)copy->srcHost : copy->srcDevice),
+			.pitch = copy->srcPitch,
+			.xsize = copy->WidthInBytes,
+			.ysize = copy->srcHeight};
+}
+
+static void tell_target(const CUDA_MEMCPY3D *copy, size_t unit, struct cudaMemcpy3DParms *out)
+{
+	bool is_host = copy->dstMemoryType == CU_MEMORYTYPE_HOST;
+
+	out->dstPos = (struct cudaPos){copy->dstXInBytes / unit, copy->dstY, copy->dstZ};
+	if (copy->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+		out->dstArray = copy->dstArray;
+	else
+		out->dstPtr = (struct cudaPitchedPtr){
+			.ptr = (void *)(is_host ? (uintptr_t)copy->dstHost : copy->dstDevice),
+			.pitch = copy->dstPitch,
+			.xsize = copy->WidthInBytes,
+			.ysize = copy->dstHeight};
+}
+
+/* How long a row of memory is the driver was not told: as much of it as is copied. */
+cudaError_t gsb_rt_box_from(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DParms *out)
+{
+	size_t unit;
+	cudaError_t error = unit_of(copy, &unit);
+
+	if (error)
+		return error;
+	*out = (struct cudaMemcpy3DParms){
+		.extent = {copy->WidthInBytes / unit, copy->Height, copy->Depth},
+		.kind = kind_of(copy->srcMemoryType, copy->dstMemoryType)};
+	tell_source(copy, unit, out);
+	tell_target(copy, unit, out);
+	return cudaSuccess;
+}
+
+/* ---- made ---- */
+
 cudaError_t rt_cudaMemcpy3D(const struct gsb_rt_driver *cu, const struct cudaMemcpy3DParms *p,
 			    const cudaStream_t *order)
 {

@@ -29,6 +29,12 @@ struct gsb_rt_row {
 	enum cudaMemcpyKind kind;
 };
 
+/* What of a variable of the program begins so many bytes into it. */
+struct gsb_rt_part {
+	const void *symbol;
+	size_t offset;
+};
+
 /* Where a node of a graph comes. */
 struct gsb_rt_node {
 	CUgraphNode *node;
@@ -115,6 +121,8 @@ cudaError_t rt_cudaMemcpyArrayToArray(const struct gsb_rt_driver *cu, const stru
 /* box.c */
 /* The driver's form of a copy. */
 cudaError_t gsb_rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *out);
+/* And back. */
+cudaError_t gsb_rt_box_from(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DParms *out);
 cudaError_t rt_cudaMemcpy3D(const struct gsb_rt_driver *cu, const struct cudaMemcpy3DParms *p,
 			    const cudaStream_t *order);
 cudaError_t rt_cudaMemcpy3DPeer(const struct gsb_rt_driver *cu,
@@ -162,6 +170,9 @@ cudaError_t rt_cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc 
 						    cudaTextureObject_t object);
 
 /* symbol.c */
+/* A row's end in a variable. */
+cudaError_t gsb_rt_row_to(const struct gsb_rt_part *to, struct gsb_rt_row *row);
+cudaError_t gsb_rt_row_from(const struct gsb_rt_part *from, struct gsb_rt_row *row);
 cudaError_t rt_cudaGetSymbolAddress(void **ptr, const void *symbol);
 cudaError_t rt_cudaGetSymbolSize(size_t *n, const void *symbol);
 cudaError_t rt_cudaMemcpyToSymbol(const struct gsb_rt_driver *cu, const void *symbol,
@@ -212,6 +223,24 @@ cudaError_t rt_cudaGraphAddMemcpyNode1D(const struct gsb_rt_node *n, const struc
 cudaError_t rt_cudaGraphMemcpyNodeSetParams1D(CUgraphNode node, const struct gsb_rt_row *row);
 cudaError_t rt_cudaGraphExecMemcpyNodeSetParams1D(CUgraphExec exec, CUgraphNode node,
 						  const struct gsb_rt_row *row);
+/* row: its end that is the variable is filled in. */
+cudaError_t rt_cudaGraphAddMemcpyNodeToSymbol(const struct gsb_rt_node *n,
+					      const struct gsb_rt_part *to, struct gsb_rt_row *row);
+cudaError_t rt_cudaGraphAddMemcpyNodeFromSymbol(const struct gsb_rt_node *n,
+						const struct gsb_rt_part *from,
+						struct gsb_rt_row *row);
+cudaError_t rt_cudaGraphMemcpyNodeSetParamsToSymbol(CUgraphNode node, const struct gsb_rt_part *to,
+						    struct gsb_rt_row *row);
+cudaError_t rt_cudaGraphMemcpyNodeSetParamsFromSymbol(CUgraphNode node,
+						      const struct gsb_rt_part *from,
+						      struct gsb_rt_row *row);
+cudaError_t rt_cudaGraphExecMemcpyNodeSetParamsToSymbol(CUgraphExec exec, CUgraphNode node,
+							const struct gsb_rt_part *to,
+							struct gsb_rt_row *row);
+cudaError_t rt_cudaGraphExecMemcpyNodeSetParamsFromSymbol(CUgraphExec exec, CUgraphNode node,
+							  const struct gsb_rt_part *from,
+							  struct gsb_rt_row *row);
+cudaError_t rt_cudaGraphMemcpyNodeGetParams(CUgraphNode node, struct cudaMemcpy3DParms *out);
 
 /* function.c */
 cudaError_t rt_cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *func);

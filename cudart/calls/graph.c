@@ -169,6 +169,70 @@ cudaError_t rt_cudaGraphExecMemcpyNodeSetParams1D(CUgraphExec exec, CUgraphNode 
 										   &copy, NULL));
 }
 
+/* ---- copies to and from variables ---- */
+
+cudaError_t rt_cudaGraphAddMemcpyNodeToSymbol(const struct gsb_rt_node *n,
+					      const struct gsb_rt_part *to, struct gsb_rt_row *row)
+{
+	cudaError_t error = gsb_rt_row_to(to, row);
+
+	return error ? error : rt_cudaGraphAddMemcpyNode1D(n, row);
+}
+
+cudaError_t rt_cudaGraphAddMemcpyNodeFromSymbol(const struct gsb_rt_node *n,
+						const struct gsb_rt_part *from,
+						struct gsb_rt_row *row)
+{
+	cudaError_t error = gsb_rt_row_from(from, row);
+
+	return error ? error : rt_cudaGraphAddMemcpyNode1D(n, row);
+}
+
+cudaError_t rt_cudaGraphMemcpyNodeSetParamsToSymbol(CUgraphNode node, const struct gsb_rt_part *to,
+						    struct gsb_rt_row *row)
+{
+	cudaError_t error = gsb_rt_row_to(to, row);
+
+	return error ? error : rt_cudaGraphMemcpyNodeSetParams1D(node, row);
+}
+
+cudaError_t rt_cudaGraphMemcpyNodeSetParamsFromSymbol(CUgraphNode node,
+						      const struct gsb_rt_part *from,
+						      struct gsb_rt_row *row)
+{
+	cudaError_t error = gsb_rt_row_from(from, row);
+
+	return error ? error : rt_cudaGraphMemcpyNodeSetParams1D(node, row);
+}
+
+cudaError_t rt_cudaGraphExecMemcpyNodeSetParamsToSymbol(CUgraphExec exec, CUgraphNode node,
+							const struct gsb_rt_part *to,
+							struct gsb_rt_row *row)
+{
+	cudaError_t error = gsb_rt_row_to(to, row);
+
+	return error ? error : rt_cudaGraphExecMemcpyNodeSetParams1D(exec, node, row);
+}
+
+cudaError_t rt_cudaGraphExecMemcpyNodeSetParamsFromSymbol(CUgraphExec exec, CUgraphNode node,
+							  const struct gsb_rt_part *from,
+							  struct gsb_rt_row *row)
+{
+	cudaError_t error = gsb_rt_row_from(from, row);
+
+	return error ? error : rt_cudaGraphExecMemcpyNodeSetParams1D(exec, node, row);
+}
+
+cudaError_t rt_cudaGraphMemcpyNodeGetParams(CUgraphNode node, struct cudaMemcpy3DParms *out)
+{
+	CUDA_MEMCPY3D copy;
+	cudaError_t error =
+		out ? gsb_rt_error(gsb_rt_drivers->cuGraphMemcpyNodeGetParams(node, &copy))
+		    : cudaErrorInvalidValue;
+
+	return error ? error : gsb_rt_box_from(&copy, out);
+}
+
 /* ---- of any kind ---- */
 
 /* The first words that a kind is described by in both interfaces; the driver's context behind a fill or a condition is the current one. */

@@ -98,3 +98,21 @@ cudaError_t rt_cudaMemcpyFromSymbolAsync(const struct gsb_rt_driver *cu, void *d
 
 	return error ? error : gsb_rt_copy_async(cu, dst, src, n, kind, stream);
 }
+
+cudaError_t gsb_rt_row_to(const struct gsb_rt_part *to, struct gsb_rt_row *row)
+{
+	char *dst = NULL;
+	cudaError_t error = target(to->symbol, row->n, to->offset, row->kind, &dst);
+
+	row->dst = dst;
+	return error;
+}
+
+cudaError_t gsb_rt_row_from(const struct gsb_rt_part *from, struct gsb_rt_row *row)
+{
+	char *src = NULL;
+	cudaError_t error = source(from->symbol, row->n, from->offset, row->kind, &src);
+
+	row->src = src;
+	return error;
+}

@@ -260,6 +260,87 @@ static void functions(cudaStream_t s)
 	CHECK(cudaGraphDestroy(g));
 }
 
+__device__ int counters[4];
+
+/* A copy's node says what it copies, by which the same is copied elsewhere. */
+static void told(cudaGraphNode_t node, cudaMemcpy3DParms *p)
+{
+	memset(p, 0xa5, sizeof(*p));
+	CHECK(cudaGraphMemcpyNodeGetParams(node, p));
+}
+
+static void variables(cudaStream_t s)
+{
+	int in[4] = {1, 2, 3, 4}, back[4] = {0};
+	cudaGraphNode_t to, from, none;
+	cudaGraphExec_t x;
+	cudaMemcpy3DParms p;
+	cudaGraph_t g;
+	void *at;
+
+	CHECK(cudaGetSymbolAddress(&at, counters));
+	CHECK(cudaGraphCreate(&g, 0));
+	CHECK(cudaGraphAddMemcpyNodeToSymbol(&to, g, NULL, 0, counters, in, 8, 4, cudaMemcpyHostToDevice));
+	CHECK(cudaGraphAddMemcpyNodeFromSymbol(&from, g, &to, 1, back, counters, 16, 0, cudaMemcpyDeviceToHost));
+	CHECK_IS(cudaGraphAddMemcpyNodeToSymbol(&none, g, NULL, 0, counters, in, 16, 4, cudaMemcpyHostToDevice),
+		 cudaErrorInvalidValue);
+	CHECK_IS(cudaGraphAddMemcpyNodeToSymbol(&none, g, NULL, 0, in, in, 4, 0, cudaMemcpyHostToDevice), cudaErrorInvalidSymbol);
+	told(to, &p);
+	EXPECT(p.srcPtr.ptr == in && p.dstPtr.ptr == (char *)at + 4 && p.extent.width == 8);
+	CHECK(cudaGraphInstantiate(&x, g, 0));
+	CHECK(cudaGraphLaunch(x, s));
+	CHECK(cudaStreamSynchronize(s));
+	EXPECT(back[0] == 0 && back[1] == 1 && back[2] == 2 && back[3] == 0);
+	CHECK(cudaGraphExecMemcpyNodeSetParamsToSymbol(x, to, counters, in + 2, 8, 8, cudaMemcpyHostToDevice));
+	CHECK(cudaGraphExecMemcpyNodeSetParamsFromSymbol(x, from, back, counters, 8, 8, cudaMemcpyDeviceToHost));
+	CHECK(cudaGraphLaunch(x, s));
+	CHECK(cudaStreamSynchronize(s));
+	EXPECT(back[0] == 3 && back[1] == 4);
+	CHECK(cudaGraphMemcpyNodeSetParamsToSymbol(to, counters, in, 4, 0, cudaMemcpyHostToDevice));
+	CHECK(cudaGraphMemcpyNodeSetParamsFromSymbol(from, back, counters, 4, 0, cudaMemcpyDeviceToHost));
+	told(from, &p);
+	EXPECT(p.srcPtr.ptr == at && p.dstPtr.ptr == back && p.extent.width == 4);
+	p.dstPtr.ptr = back + 3;
+	CHECK(cudaGraphMemcpyNodeSetParams(from, &p));
+	CHECK(cudaGraphExecDestroy(x));
+	CHECK(cudaGraphInstantiate(&x, g, 0));
+	CHECK(cudaGraphLaunch(x, s));
+	CHECK(cudaStreamSynchronize(s));
+	EXPECT(back[0] == 3 && back[3] == 1);
+	CHECK(cudaGraphExecDestroy(x));
+	CHECK(cudaGraphDestroy(g));
+	cudaGetLastError();
+}
+
+/* Of an array lengths and places count its texels. */
+static void boxes()
+{
+	cudaChannelFormatDesc pair = cudaCreateChannelDesc<float2>();
+	cudaMemcpy3DParms p = {}, got;
+	cudaArray_t array;
+	cudaGraphNode_t node;
+	cudaGraph_t g;
+	float2 from[3][8] = {};
+
+	CHECK(cudaMallocArray(&array, &pair, 6, 4));
+	CHECK(cudaGraphCreate(&g, 0));
+	p.srcPtr = make_cudaPitchedPtr(from, sizeof(from[0]), 8, 3);
+	p.srcPos = make_cudaPos(2, 1, 0);
+	p.dstArray = array;
+	p.dstPos = make_cudaPos(1, 2, 0);
+	p.extent = make_cudaExtent(5, 2, 1);
+	p.kind = cudaMemcpyHostToDevice;
+	CHECK(cudaGraphAddMemcpyNode(&node, g, NULL, 0, &p));
+	told(node, &got);
+	EXPECT(got.dstArray == array && !got.srcArray && !got.dstPtr.ptr && got.srcPtr.ptr == from);
+	EXPECT(got.srcPos.x == 2 && got.srcPos.y == 1 && got.dstPos.x == 1 && got.dstPos.y == 2);
+	EXPECT(got.extent.width == 5 && got.extent.height == 2 && got.extent.depth == 1);
+	EXPECT(got.srcPtr.pitch == sizeof(from[0]));
+	CHECK(cudaGraphMemcpyNodeSetParams(node, &got));
+	CHECK(cudaGraphDestroy(g));
+	CHECK(cudaFreeArray(array));
+}
+
 int main()
 {
 	double result, want = 0;
@@ -318,4 +399,6 @@ int main()
 	CHECK(cudaGraphDestroy(taken));
 	run_generic(s);
 	functions(s);
+	variables(s);
+	boxes();
 }
