@@ -141,7 +141,7 @@ tests_unit_test_crew_SOURCES = tests/unit/test_crew.c interpose/core/crew.c inte
 tests_unit_test_crew_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_crew_LDFLAGS = -Wl,--wrap=gsb_spare_look,--wrap=getrusage
 tests_unit_test_crew_LDADD = libbase.la $(CMOCKA_LIBS)
-tests_unit_test_registered_SOURCES = tests/unit/test_registered.c interpose/cu/aside.c interpose/cu/aside.h \
+tests_unit_test_registered_SOURCES = tests/unit/test_registered.c interpose/core/helper.c interpose/core/helper.h interpose/cu/aside.c interpose/cu/aside.h \
 	interpose/cu/hold.c interpose/cu/hold.h interpose/cu/registered.c interpose/cu/registered.h
 tests_unit_test_registered_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_registered_LDADD = libbase.la $(CMOCKA_LIBS)

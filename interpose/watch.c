@@ -80,5 +80,5 @@ static void *watch(void *arg)
 
 int gsb_watch_start(void)
 {
-	return gsb_helper_start(watch);
+	return gsb_helper_start(watch, false);
 }

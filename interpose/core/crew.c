@@ -232,7 +232,7 @@ static void hire(unsigned n)
 	if (n_hands < n && !no_more_hands)
 		pthread_once(&once, watch_forks);
 	while (n_hands < n && !no_more_hands) {
-		no_more_hands = gsb_helper_start(hand_main) != 0;
+		no_more_hands = gsb_helper_start(hand_main, false) != 0;
 		n_hands += !no_more_hands;
 	}
 }

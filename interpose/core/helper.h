@@ -4,6 +4,12 @@
 #ifndef GSB_INTERPOSE_CORE_HELPER_H
 #define GSB_INTERPOSE_CORE_HELPER_H
 
-int gsb_helper_start(void *(*run)(void *)); /* -errno */
+#include <stdbool.h>
+
+/* for_program: it runs the program's functions. -errno. */
+int gsb_helper_start(void *(*run)(void *), bool for_program);
+
+/* Whether no other thread runs that could write to the program's memory. */
+bool gsb_is_only_thread(void);
 
 #endif

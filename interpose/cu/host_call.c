@@ -123,7 +123,7 @@ static void *run_all(void *arg)
 static bool start_thread(void)
 {
 	pthread_mutex_lock(&lock);
-	has_thread = has_thread || !gsb_helper_start(run_all);
+	has_thread = has_thread || !gsb_helper_start(run_all, true);
 	pthread_mutex_unlock(&lock);
 	return has_thread;
 }

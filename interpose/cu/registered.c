@@ -15,9 +15,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "interpose/core/helper.h"
 #include "interpose/cu/aside.h"
 #include "interpose/cu/hold.h"
 
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
 #define PIECE_BYTES \
 	65536ull /* swapped at a time, so that writers wait for little, or little is lost */
 
@@ -234,17 +238,29 @@ static CUresult say_kind(void)
 
 	if (!atomic_exchange(&said, true))
 		gsb_log_say(
-			"cuMemHostRegister of shared memory or a file's is not carried: it returns "
-			"CUDA_ERROR_NOT_SUPPORTED; register memory of malloc or of a private mmap, or "
-			"allocate it with cuMemHostAlloc");
+			"cuMemHostRegister of shared memory, or of a file's (a program's variables are such) beside "
+			"other threads, is not carried: it returns CUDA_ERROR_NOT_SUPPORTED; register memory of "
+			"malloc or of a private mmap, or allocate it with cuMemHostAlloc");
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-static CUresult look_at(const struct region *r)
+/*
+ * Private pages of a file, as a program's variables are. The kernel holds nobody who writes to such, and there may be less
+ * of the file than is mapped.
+ */
+static bool may_swap_file(uint64_t begin, uint64_t end)
+{
+	return gsb_is_only_thread() && !madvise(at(begin), end - begin, MADV_POPULATE_WRITE);
+}
+
+/* Of a part that lies in it. */
+static CUresult look_at(const struct region *r, uint64_t begin, uint64_t end)
 {
 	if (r->access[0] != 'r' || r->access[1] != 'w')
 		return CUDA_ERROR_INVALID_VALUE;
-	return r->access[3] != 'p' || r->inode ? say_kind() : CUDA_SUCCESS;
+	if (r->access[3] != 'p' || (r->inode && !may_swap_file(begin, end)))
+		return say_kind();
+	return CUDA_SUCCESS;
 }
 
 /*
@@ -269,7 +285,8 @@ static CUresult may_swap(uint64_t begin, uint64_t bytes)
 	while (!result && next < end && read_region(maps, &r)) {
 		if (r.end <= next)
 			continue;
-		result = r.begin > next ? CUDA_ERROR_INVALID_VALUE : look_at(&r);
+		result = r.begin > next ? CUDA_ERROR_INVALID_VALUE
+					: look_at(&r, next, r.end < end ? r.end : end);
 		next = r.end;
 	}
 	if (maps)

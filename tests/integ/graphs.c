@@ -1627,6 +1627,34 @@ static void case_drawn(void)
 	unlink(path);
 }
 
+static uint8_t variable[2 * PAGE] = {1};
+
+static void *register_beside(void *unused)
+{
+	must(cu.cuCtxSetCurrent(ctx));
+	say("variable-beside-a-thread", cu.cuMemHostRegister_v2(variable, sizeof(variable), 0));
+	return unused;
+}
+
+/* A program's variables are private pages of its file. They are taken where nobody else may write to what lies beside them. */
+static void register_variable(void)
+{
+	CUdeviceptr device;
+	pthread_t other;
+
+	if (pthread_create(&other, NULL, register_beside, NULL))
+		_exit(1);
+	pthread_join(other, NULL);
+	say("variable", cu.cuMemHostRegister_v2(variable, sizeof(variable), 0));
+	must(cu.cuMemHostGetDevicePointer_v2(&device, variable, 0));
+	must(cu.cuMemsetD8_v2(device + PAGE, 7, PAGE));
+	must(cu.cuCtxSynchronize());
+	say("variable-kept", variable[0]);
+	say("variable-written", variable[PAGE + 5]);
+	say("variable-unregister", cu.cuMemHostUnregister(variable));
+	say("variable-stays", variable[PAGE + 5]);
+}
+
 /* What the driver takes and the library does not: memory that is somebody else's, too. The stack it runs on it takes. */
 static void case_refused(void)
 {
@@ -1643,6 +1671,7 @@ static void case_refused(void)
 				    PAGE, 0));
 	say("file", cu.cuMemHostRegister_v2(
 			    mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0), PAGE, 0));
+	register_variable();
 	say("stack", cu.cuMemHostRegister_v2(stack, 4 * PAGE, 0));
 	must(cu.cuMemHostRegister_v2(p, 2 * PAGE, 0));
 	must(cu.cuMemHostRegister_v2(p + 2 * PAGE, 100, 0));

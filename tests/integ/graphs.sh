@@ -51,11 +51,17 @@ moved-round order 2: 1<2"
 	end_broker
 }
 
-# Shared memory stays what it is, a fork's child has its own, and a context takes its mirrors along.
+# Shared memory stays what it is, and a file's beside other threads, a fork's child has its own, and a context takes its mirrors along.
 registered_memory_stays_the_programs() {
 	start_real_broker
 	expect_equal "$(tenant refused "$program" refused 2>"$dir/err")" "refused shared 801
-refused file 801
+refused file 0
+refused variable-beside-a-thread 801
+refused variable 0
+refused variable-kept 1
+refused variable-written 7
+refused variable-unregister 0
+refused variable-stays 7
 refused stack 0
 refused half 801
 refused over-the-end 0

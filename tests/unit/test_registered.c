@@ -93,6 +93,55 @@ static void test_same_bytes(void **state)
 	assert_int_equal(memory[99 * PAGE], 8);
 }
 
+/* As a program's variables lie in its file. */
+static void put_into_file(uint32_t n_pages)
+{
+	int fd = memfd_create("program", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)n_pages * PAGE), 0);
+	munmap(memory, (size_t)N_PAGES * PAGE);
+	memory = map(MAP_PRIVATE, fd);
+	close(fd);
+}
+
+static void expect_refused(void)
+{
+	struct gsb_registered r = {.addr = (uint64_t)memory, .size = (size_t)N_PAGES * PAGE};
+
+	assert_int_equal(gsb_registered_join(&r), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+static void test_variables_of_the_only_thread(void **state)
+{
+	put_into_file(N_PAGES);
+	test_same_bytes(state);
+}
+
+/* The kernel would not hold it while its page is copied. */
+static void *register_beside(void *unused)
+{
+	expect_refused();
+	return unused;
+}
+
+static void test_variables_beside_a_thread(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	put_into_file(N_PAGES);
+	assert_int_equal(pthread_create(&thread, NULL, register_beside, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
+static void test_file_that_is_shorter_than_its_mapping(void **state)
+{
+	(void)state;
+	put_into_file(N_PAGES - 1);
+	expect_refused();
+}
+
 struct writer {
 	pthread_t thread;
 	unsigned index;
@@ -304,6 +353,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_same_bytes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_variables_of_the_only_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_variables_beside_a_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_file_that_is_shorter_than_its_mapping, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_writers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_stack, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stack_of_fork, setup, teardown),
