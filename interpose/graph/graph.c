@@ -620,7 +620,8 @@ int gsb_graph_take_words(struct gsb_graph *g, const struct gsb_graph *from, stru
 	}
 	for (uint32_t i = 0; i < g->n_words; i++)
 		gsb_graph_let_go(g, g->words[i].object, 1);
-	memcpy(words, from->words, bytes);
+	if (bytes) /* else there is no list to copy from */
+		memcpy(words, from->words, bytes);
 	free(g->words);
 	g->words = words;
 	g->n_words = from->n_words;

@@ -301,6 +301,35 @@ static void assert_plan_keeps_edges(const struct gsb_graph *g, const struct gsb_
 	free(over);
 }
 
+static void add_word(struct gsb_graph *g, uint64_t object)
+{
+	const struct gsb_graph_word w = {.addr = object, .object = object};
+
+	assert_int_equal(gsb_graph_hold(g, object, 1), 0);
+	n_held++;
+	assert_int_equal(gsb_graph_add_word(g, &w), 0);
+}
+
+/* An update of a graph without conditions takes none: nothing is copied from nowhere. */
+static void test_graph_take_words_leaves_those_of_before_to_was(void **state)
+{
+	struct gsb_graph *g = make(), *from = make(), *was = make();
+
+	add_word(g, 5);
+	assert_int_equal(gsb_graph_take_words(g, from, was), 0);
+	assert_int_equal(g->n_words, 0);
+	assert_int_equal(was->n_objects, 1);
+	add_word(from, 6);
+	assert_int_equal(gsb_graph_take_words(g, from, was), 0);
+	assert_int_equal(g->n_words, 1);
+	assert_int_equal(g->words[0].object, 6);
+	gsb_graph_destroy(g);
+	gsb_graph_destroy(from);
+	assert_int_equal(n_held, 1);
+	gsb_graph_destroy(was);
+	assert_int_equal(n_held, 0);
+}
+
 static void test_plan_of_nothing_is_begin_and_end(void **state)
 {
 	struct gsb_graph *g = make();
@@ -551,6 +580,7 @@ int main(void)
 		cmocka_unit_test_setup(test_graph_find_goes_into_nested_graphs_of_any_depth,
 				       set_up),
 		cmocka_unit_test_setup(test_graph_objects_are_held_once_more_by_a_clone, set_up),
+		cmocka_unit_test_setup(test_graph_take_words_leaves_those_of_before_to_was, set_up),
 		cmocka_unit_test_setup(test_plan_of_nothing_is_begin_and_end, set_up),
 		cmocka_unit_test_setup(test_plan_of_a_chain_needs_one_lane_and_no_event, set_up),
 		cmocka_unit_test_setup(test_plan_of_two_branches_has_them_in_two_lanes, set_up),
