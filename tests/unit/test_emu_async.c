@@ -690,6 +690,24 @@ static void test_bulk_move_within_shared_memory_reports_to_its_mbarrier(void **s
 		64, moved);
 }
 
+/* NVIDIA H200, driver 580.159.04: neither end nor the mbarrier is looked at when there is nothing to copy. */
+static void test_bulk_copy_of_no_bytes_looks_at_no_address(void **state)
+{
+#define NOTHING(copy)                                                                            \
+	check_lanes(KERNEL(INIT("1") "mov.u32 %r2, 0; mov.u64 %rd2, 4099;\n" copy "\n"           \
+				     "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n" \
+				     "add.u32 %r1, %r0, 7; st.global.u32 [%rd0], %r1;"),         \
+		    64, word_of_bulk)
+	NOTHING("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+		"[sh+3], [%rd2], %r2, [bar+4];");
+	NOTHING("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+		".multicast::cluster [sh+3], [%rd2], %r2, [bar+4], 1;");
+	NOTHING("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
+		"[sh+3], [sh+5], %r2, [bar+4];");
+	NOTHING("cp.async.bulk.global.shared::cta.bulk_group [%rd2], [sh+3], %r2;");
+	NOTHING("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd2], [sh+3], %r2;");
+}
+
 static void test_bulk_copy_misuse_ends_the_kernel(void **state)
 {
 	expect_fault(KERNEL("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [sh], 24;"), 1,
@@ -869,6 +887,7 @@ int main(void)
 		cmocka_unit_test(test_bulk_reduction_combines_doubles_and_long_words),
 		cmocka_unit_test(test_bulk_reduction_of_other_types_is_refused),
 		cmocka_unit_test(test_bulk_move_within_shared_memory_reports_to_its_mbarrier),
+		cmocka_unit_test(test_bulk_copy_of_no_bytes_looks_at_no_address),
 		cmocka_unit_test(test_bulk_copy_misuse_ends_the_kernel),
 		cmocka_unit_test(test_libcu_barriers_and_pipelines_on_three_architectures),
 		cmocka_unit_test(test_libcu_barrier_drop_on_three_architectures),

@@ -365,12 +365,22 @@ static struct pending bulk_store(struct gsb_emu_exec *x, const struct gsb_emu_op
 	return p;
 }
 
+/* Of @mask, the lanes whose bulk copy has bytes. Of another a GPU looks at no address, not even the mbarrier's. */
+static uint32_t with_bytes(const uint32_t *size, uint32_t mask)
+{
+	uint32_t some = 0;
+
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		some |= (uint32_t)(size[i] != 0) << i;
+	return some & mask;
+}
+
 GSB_EMU_HANDLER(gsb_emu_do_BULK_COPY)
 {
 	const uint32_t *size = (const void *)(r + op->b);
 	bool load = op->c != GSB_EMU_NONE;
 
-	for (uint32_t left = mask; left; left &= left - 1) {
+	for (uint32_t left = with_bytes(size, mask); left; left &= left - 1) {
 		unsigned int i = (unsigned int)__builtin_ctz(left);
 		struct pending p;
 
@@ -414,7 +424,7 @@ GSB_EMU_HANDLER(gsb_emu_do_BULK_MULTICAST)
 {
 	const uint32_t *size = (const void *)(r + op->b), *blocks = (const void *)(r + op->e);
 
-	for (uint32_t left = mask; left; left &= left - 1) {
+	for (uint32_t left = with_bytes(size, mask); left; left &= left - 1) {
 		unsigned int i = (unsigned int)__builtin_ctz(left);
 
 		if (!is_bulk_size(x, size[i]))
