@@ -340,12 +340,13 @@ static void test_groups_of_one_warp_are_answered_each_by_itself(void **state)
 
 /* ---- what PTX leaves open ---- */
 
-#define OPEN(body)                                                                             \
+#define OPEN_HEAD                                                                              \
 	".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 io) {\n" \
 	".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<4>;\n"                               \
 	"ld.param.u64 %rd1, [io]; mov.u32 %r0, %laneid; mad.wide.u32 %rd0, %r0, 4, %rd1;\n"    \
-	"add.u32 %r1, %r0, 100; mov.u32 %r2, 0xffffffff;\n" body                               \
-	"st.global.u32 [%rd0], %r2; ret; }\n"
+	"add.u32 %r1, %r0, 100; mov.u32 %r2, 0xffffffff;\n"
+#define OPEN_TAIL  "st.global.u32 [%rd0], %r2; ret; }\n"
+#define OPEN(body) OPEN_HEAD body OPEN_TAIL
 
 static void run_open(const char *text, uint32_t out[32])
 {
@@ -409,6 +410,79 @@ static void test_lane_outside_its_own_mask_is_not_lost(void **state)
 		assert_int_equal(out[i], 15);
 }
 
+/* NVIDIA H200, driver 580.159.04, like all that follows: each names the lane beside it. */
+static void test_lanes_that_name_only_others_end_the_kernel(void **state)
+{
+	static const char *const ops[] = {
+		"vote.sync.ballot.b32 %r2, %p1, %r4;",
+		"vote.sync.any.pred %p2, %p1, %r4;",
+		"match.any.sync.b32 %r2, %r0, %r4;",
+		"redux.sync.add.s32 %r2, %r0, %r4;",
+		"bar.warp.sync %r4;",
+		"shfl.sync.idx.b32 %r2, %r1, 0, 31, %r4;",
+		"elect.sync %r2|%p2, %r4;",
+	};
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(ops); i++) {
+		char text[2048];
+		struct t_gpu g;
+		uint32_t *io;
+
+		snprintf(text, sizeof(text), "%s%s%s",
+			 OPEN_HEAD "setp.lt.u32 %p1, %r0, 4; xor.b32 %r4, %r0, 1;"
+				   "shl.b32 %r4, 1, %r4;\n",
+			 ops[i], OPEN_TAIL);
+		t_gpu_init(&g, text);
+		io = t_alloc(&g, 128);
+		assert_int_equal(
+			t_launch(&g,
+				 &(struct t_launch){.kernel = "k", .block = {32}, .args = {&io}}),
+			CUDA_ERROR_ILLEGAL_INSTRUCTION);
+		assert_non_null(strstr(g.fault.text, "and not themselves"));
+		t_gpu_finish(&g);
+	}
+}
+
+/* The others have left: there is nobody to wait for, and the mask is not looked at. */
+static void test_lanes_that_name_those_that_left_are_served(void **state)
+{
+	static const char *const ways[] = {
+		"@%p1 bra end;\n", /* to where the kernel ends: a join here, an exit on a GPU */
+		"@!%p1 bra on; mov.u32 %r5, 0;\n"
+		"again: add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 9999; @%p2 bra again; exit; on:\n",
+	};
+	char text[2048];
+	uint32_t out[32];
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(ways); i++) {
+		snprintf(text, sizeof(text), "%s%s%s", OPEN_HEAD "setp.ge.u32 %p1, %r0, 8;\n",
+			 ways[i],
+			 "setp.lt.u32 %p2, %r0, 3; vote.sync.ballot.b32 %r2, %p2, 0xff00;\n"
+			 "st.global.u32 [%rd0], %r2;\nend: ret; }\n");
+		run_open(text, out);
+		for (uint32_t k = 0; k < 8; k++)
+			assert_int_equal(out[k], 7);
+	}
+}
+
+/* Groups that are whole give their values to each other, not to one that waits, nor does that to them. */
+static void test_shfl_reads_from_groups_that_go_at_the_same_time(void **state)
+{
+	uint32_t out[32];
+
+	/* 0 to 7 name themselves, 8 to 15 also those, 16 to 31 themselves; each reads nine lanes on. */
+	run_open(OPEN("setp.lt.u32 %p1, %r0, 8; setp.lt.u32 %p2, %r0, 16;\n"
+		      "selp.b32 %r4, 0xffff, 0xffff0000, %p2; selp.b32 %r4, 0xff, %r4, %p1;\n"
+		      "add.u32 %r5, %r0, 9; shfl.sync.idx.b32 %r2, %r1, %r5, 31, %r4;\n"),
+		 out);
+	for (uint32_t i = 0; i < 32; i++) {
+		uint32_t from = (i + 9) % 32;
+		bool one = i >= 8 && i < 16, other = from >= 8 && from < 16;
+
+		assert_int_equal(out[i], one || other ? 0 : 100 + from);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -417,6 +491,9 @@ int main(void)
 		cmocka_unit_test(test_shfl_from_a_lane_beside_the_group_is_its_value),
 		cmocka_unit_test(test_shfl_from_a_lane_that_exited_is_zero),
 		cmocka_unit_test(test_lane_outside_its_own_mask_is_not_lost),
+		cmocka_unit_test(test_lanes_that_name_only_others_end_the_kernel),
+		cmocka_unit_test(test_lanes_that_name_those_that_left_are_served),
+		cmocka_unit_test(test_shfl_reads_from_groups_that_go_at_the_same_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

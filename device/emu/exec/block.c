@@ -21,6 +21,7 @@
 #include "device/emu/exec/isa.h"
 #include "device/emu/exec/moves.h"
 #include "device/emu/exec/split.h"
+#include "device/emu/exec/sync.h"
 #include "device/emu/exec/watch.h"
 
 #define WARP_SLICE  4096 /* instructions; when other splits of the warp can run: */
@@ -530,8 +531,13 @@ static bool run_splits(struct gsb_emu_exec *x, struct gsb_emu_warp *w, uint64_t 
 		uint16_t n = next_split(w, &more);
 
 		if (n == GSB_EMU_NODE_NONE) {
-			if (!x->block->launch->strict && stuck_at_sync(w) &&
-			    gsb_emu_release(x, w, 0))
+			if (!stuck_at_sync(w))
+				return true;
+			if (gsb_emu_sync_recheck(x))
+				continue;
+			if (!gsb_emu_sync_check_outsiders(x))
+				return false;
+			if (!x->block->launch->strict && gsb_emu_release(x, w, 0))
 				continue;
 			return true;
 		}

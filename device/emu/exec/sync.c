@@ -6,6 +6,10 @@
  * in a warp. The lanes of one need not come together: those that arrive wait, split off if need be, until
  * all members that still live are at such an op, be it the same one or another, and the last one does it
  * for all. Hence three steps, each of which can be done for several splits: gather, compute, scatter.
+ *
+ * A lane that its own mask does not name is an outsider. An H200 that was asked ends the kernel, but where
+ * all lanes that live are at the op with one mask it does not look at that. A branch to the end is an exit
+ * there; so here an outsider waits for the others to leave, and is a fault when they do not.
  */
 #include "device/emu/exec/sync.h"
 
@@ -210,16 +214,56 @@ static void group_release(struct gsb_emu_exec *x, const struct gsb_emu_op *op, u
 	}
 }
 
+/* Do lanes that wait at a join leave next? On a GPU they have gone. */
+static bool is_leaving(const struct gsb_emu_exec *x, const struct gsb_emu_node *n)
+{
+	const struct gsb_emu_node *nodes = x->warp->nodes;
+	const struct gsb_emu_op *op;
+
+	if (n->state != GSB_EMU_NODE_JOIN || n->is_call || !n->mask)
+		return false;
+	op = &x->ops[n->pc];
+	while (op->form == GSB_EMU_FORM_JOIN)
+		op++;
+	if (op->form != GSB_EMU_FORM_RET)
+		return op->form == GSB_EMU_FORM_EXIT;
+	while (n->parent != GSB_EMU_NODE_NONE && !nodes[n->parent].is_call)
+		n = &nodes[n->parent];
+	return n->parent == GSB_EMU_NODE_NONE;
+}
+
+/* Those that live, and do not wait to leave. */
+static uint32_t staying(const struct gsb_emu_exec *x)
+{
+	const struct gsb_emu_warp *w = x->warp;
+	uint32_t lanes = w->live;
+
+	for (uint16_t k = 0; k < w->n_nodes; k++)
+		if (is_leaving(x, &w->nodes[k]))
+			lanes &= ~w->nodes[k].mask;
+	return lanes;
+}
+
+/* Are all there whom the lanes of io, with @need, have to wait for? */
+static bool is_complete(const struct gsb_emu_exec *x, const struct warp_io *io, uint32_t need)
+{
+	bool outsiders = io->members & ~need;
+
+	return !((outsiders ? staying(x) : need & x->warp->live) & ~io->members);
+}
+
 /*
  * If all living members of the group that waits like @op are there, do it for them. Some may be @lanes of
- * the running split: *here is what these bring, and they are the caller's when it is not done yet.
+ * the running split, the caller's when it is not done yet. *beside is what lanes of other groups bring.
  */
 static bool group_try(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint32_t need,
-		      const struct warp_io *here, char *r, uint32_t lanes)
+		      const struct warp_io *beside, char *r, uint32_t lanes)
 {
 	struct gsb_emu_warp *w = x->warp;
-	struct warp_io io = *here;
+	struct warp_io io = *beside;
 
+	if (lanes)
+		gather(op, r, lanes, &io);
 	io.members = lanes;
 	io.p &= lanes;
 	for (uint16_t k = 0; k < w->n_nodes; k++) {
@@ -228,7 +272,7 @@ static bool group_try(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint3
 		if (waits_with(x, n, op, need))
 			gather(&x->ops[n->pc], w->rows + n->frame, n->mask, &io);
 	}
-	if (need & w->live & ~io.members)
+	if (!io.members || !is_complete(x, &io, need))
 		return false;
 	compute(op, &io);
 	if (lanes)
@@ -237,15 +281,36 @@ static bool group_try(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint3
 	return true;
 }
 
-void gsb_emu_sync_recheck(struct gsb_emu_exec *x)
+bool gsb_emu_sync_recheck(struct gsb_emu_exec *x)
 {
 	static const struct warp_io nobody;
 	struct gsb_emu_warp *w = x->warp;
+	bool any = false;
 
 	for (uint16_t k = 0; k < w->n_nodes; k++) {
 		if (w->nodes[k].state == GSB_EMU_NODE_SYNC)
-			group_try(x, &x->ops[w->nodes[k].pc], w->nodes[k].need, &nobody, NULL, 0);
+			any |= group_try(x, &x->ops[w->nodes[k].pc], w->nodes[k].need, &nobody,
+					 NULL, 0);
 	}
+	return any;
+}
+
+bool gsb_emu_sync_check_outsiders(struct gsb_emu_exec *x)
+{
+	const struct gsb_emu_warp *w = x->warp;
+
+	for (uint16_t k = 0; k < w->n_nodes; k++) {
+		const struct gsb_emu_node *n = &w->nodes[k];
+
+		if (n->state != GSB_EMU_NODE_SYNC || !(n->mask & ~n->need))
+			continue;
+		gsb_emu_enter(x, k);
+		gsb_emu_fail(x, CUDA_ERROR_ILLEGAL_INSTRUCTION, 0,
+			     "lanes 0x%x of a warp name the members 0x%x, and not themselves",
+			     n->mask & ~n->need, n->need);
+		return false;
+	}
+	return true;
 }
 
 /* Of @lanes, those that name the same members as the first. */
@@ -280,19 +345,35 @@ static bool group_wait(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint
 	return true;
 }
 
+/* Of @mask, those whose groups need nobody else: they go at once, and shfl reads from one in another. */
+static uint32_t in_whole_groups(const struct gsb_emu_exec *x, const uint32_t *members,
+				uint32_t mask)
+{
+	uint32_t whole = 0, lanes;
+
+	for (uint32_t left = mask; left; left &= ~lanes) {
+		uint32_t need = members[__builtin_ctz(left)];
+
+		lanes = group_of(members, left);
+		if ((need & x->warp->live) == lanes)
+			whole |= lanes;
+	}
+	return whole;
+}
+
 /* Group by group: what is complete is done, the others wait. The next op, or NULL when no lane goes on. */
 static const struct gsb_emu_op *by_groups(struct gsb_emu_exec *x, const struct gsb_emu_op *op,
 					  char *r, uint32_t mask, const uint32_t *members)
 {
 	uint32_t stay = mask, lanes;
-	struct warp_io here = {0};
+	struct warp_io whole = {0};
 
-	gather(op, r, mask, &here);
+	gather(op, r, in_whole_groups(x, members, mask), &whole);
 	for (uint32_t left = mask; left; left &= ~lanes) {
 		uint32_t need = members[__builtin_ctz(left)];
 
 		lanes = group_of(members, left);
-		if (group_try(x, op, need, &here, r, lanes))
+		if (group_try(x, op, need, &whole, r, lanes))
 			continue;
 		stay &= ~lanes;
 		if (!group_wait(x, op, lanes, stay, GSB_EMU_NODE_SYNC, need))
@@ -331,11 +412,20 @@ GSB_EMU_HANDLER(gsb_emu_do_BAR_WARP)
 	return warp_wide(x, op, r, mask);
 }
 
+/* Nobody is waited for: all lanes that live have come, with one mask or in groups that are whole. */
+static bool go_at_once(const struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint32_t mask,
+		       const uint32_t *members)
+{
+	return op->flags & GSB_EMU_F_WARP ||
+	       (mask == x->warp->live &&
+		(group_of(members, mask) == mask || in_whole_groups(x, members, mask) == mask));
+}
+
 /*
  * The commonest of them: straight from row to row when no lane is elsewhere. PTX leaves open what comes
- * from a lane that is not in the member mask or not at the instruction. Here, as far as is known of
- * hardware, the mask says only who is waited for: a lane at the instruction gives its value to all, and
- * any other gives 0.
+ * from a lane that is not in the member mask or not at the instruction. Here, as an H200 does it, the mask
+ * says only who is waited for: lanes that go at the same time give their values to each other, whatever
+ * they name, and any other gives 0.
  */
 GSB_EMU_HANDLER(gsb_emu_do_SHFL)
 {
@@ -343,7 +433,7 @@ GSB_EMU_HANDLER(gsb_emu_do_SHFL)
 	const uint32_t *from_row = (const void *)(r + op->a);
 	uint32_t *d = (void *)(r + op->d), a[GSB_EMU_LANES], q = 0;
 
-	if (!all_here(x, op, mask))
+	if (!go_at_once(x, op, mask, (const void *)(r + op->imm)))
 		return by_groups(x, op, r, mask, (const void *)(r + op->imm));
 	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
 		a[i] = mask >> i & 1 ? from_row[i] : 0;
