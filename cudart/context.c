@@ -35,12 +35,21 @@ cudaError_t gsb_rt_check_device(int device)
 									: cudaErrorInvalidDevice;
 }
 
+/* Whoever uses the driver beside the runtime may have given its reference back, too. */
+static bool is_active(int device)
+{
+	unsigned flags;
+	int active = 0;
+
+	return !gsb_rt_drivers->cuDevicePrimaryCtxGetState(device, &flags, &active) && active;
+}
+
 static cudaError_t retain(int device, CUcontext *ctx)
 {
 	cudaError_t error = cudaSuccess;
 
 	pthread_mutex_lock(&lock);
-	if (!primaries[device].is_retained)
+	if (!primaries[device].is_retained || !is_active(device))
 		error = gsb_rt_error(
 			gsb_rt_drivers->cuDevicePrimaryCtxRetain(&primaries[device].ctx, device));
 	primaries[device].is_retained |= !error;

@@ -109,6 +109,31 @@ static void beside_the_driver()
 	EXPECT(!cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)x) && now != own);
 }
 
+__device__ int word;
+
+__global__ void set(int *to)
+{
+	*to = ++word;
+}
+
+/* The program has given the runtime's reference to the primary context back as if it were its own: the next call takes another. */
+static void given_back()
+{
+	CUcontext was, now;
+	unsigned flags;
+	int active = 1, *x, got = 0;
+
+	EXPECT(!cuCtxGetCurrent(&was) && !cuCtxSetCurrent(NULL));
+	for (int i = 0; active && i < 3; i++)
+		EXPECT(!cuDevicePrimaryCtxRelease(0) && !cuDevicePrimaryCtxGetState(0, &flags, &active));
+	EXPECT(!active);
+	CHECK(cudaMalloc(&x, 64));
+	EXPECT(!cuCtxGetCurrent(&now) && now == was);
+	set<<<1, 1>>>(x);
+	CHECK(cudaMemcpy(&got, x, sizeof(got), cudaMemcpyDeviceToHost));
+	EXPECT(got == 1);
+}
+
 /* A device that is alone. What is refused is not what the next call finds. */
 static void peers()
 {
@@ -145,4 +170,5 @@ int main()
 	flags();
 	limits();
 	beside_the_driver();
+	given_back();
 }
