@@ -13,6 +13,7 @@
 #define N_USERS	 (1u << 16)
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static uint32_t depth; /* how often its owner has it */
 
 struct graph_handle {
 	struct gsb_object obj;
@@ -28,7 +29,8 @@ struct user_object {
 	struct gsb_object obj;
 	void *ptr;
 	CUhostFn destroy;
-	uint32_t n; /* references */
+	uint32_t n;		  /* references */
+	struct user_object *next; /* of those that are to be destroyed */
 };
 
 struct gsb_object_table gsb_cu_graphs =
@@ -38,14 +40,38 @@ struct gsb_object_table gsb_cu_nodes =
 struct gsb_object_table gsb_cu_user_objects =
 	GSB_OBJECT_TABLE(GSB_HANDLE_USER, N_USERS, struct user_object, NULL);
 
+/* User objects without a reference, until the lock is free. */
+static struct user_object *first_due, **last_due = &first_due;
+
 void gsb_cu_graphs_lock(void)
 {
 	pthread_mutex_lock(&lock);
+	depth++;
+}
+
+/* A destructor may wait for a thread that wants the lock. */
+static void destroy_users(struct user_object *first)
+{
+	struct user_object *next;
+
+	for (; first; first = next) {
+		next = first->next;
+		first->destroy(first->ptr);
+		gsb_object_release(&gsb_cu_user_objects, gsb_object_name(first));
+	}
 }
 
 void gsb_cu_graphs_unlock(void)
 {
+	struct user_object *due = NULL;
+
+	if (!--depth) {
+		due = first_due;
+		first_due = NULL;
+		last_due = &first_due;
+	}
 	pthread_mutex_unlock(&lock);
+	destroy_users(due);
 }
 
 /* ---- handles ---- */
@@ -139,16 +165,16 @@ CUresult gsb_cu_user_hold(CUuserObject object, uint32_t n)
 CUresult gsb_cu_user_let_go(CUuserObject object, uint32_t n)
 {
 	struct user_object *o = gsb_object_get(&gsb_cu_user_objects, (uint64_t)object);
-	CUresult result = CUDA_SUCCESS;
 
 	if (!o || !n || n > o->n)
 		return CUDA_ERROR_INVALID_VALUE;
 	o->n -= n;
-	if (!o->n) {
-		result = gsb_host_call_run(o->destroy, o->ptr);
-		end(&gsb_cu_user_objects, (uint64_t)object);
+	if (!o->n && gsb_object_retire(&gsb_cu_user_objects, (uint64_t)object)) {
+		o->next = NULL;
+		*last_due = o;
+		last_due = &o->next;
 	}
-	return result;
+	return CUDA_SUCCESS;
 }
 
 static void hold(uint64_t object, uint32_t n)

@@ -14,7 +14,7 @@
 extern struct gsb_object_table gsb_cu_graphs, gsb_cu_nodes, gsb_cu_user_objects;
 extern const struct gsb_graph_keeper gsb_cu_graph_keeper;
 
-/* May be taken again by who has it. */
+/* May be taken again by who has it. Who lets go of it at last runs the destructors of the user objects that went. */
 void gsb_cu_graphs_lock(void);
 void gsb_cu_graphs_unlock(void);
 
@@ -28,7 +28,10 @@ CUresult gsb_cu_node_handle(struct gsb_graph_node *node, CUgraphNode *out);
 
 /* A user object with n references. */
 CUresult gsb_cu_user_create(void *ptr, CUhostFn destroy, uint32_t n, CUuserObject *out);
-/* CUDA_ERROR_INVALID_VALUE: none, or not so many. With the last one its destructor runs, on a thread of the library. */
+/*
+ * CUDA_ERROR_INVALID_VALUE: none, or not so many. With the last one its destructor runs, before the call that gave it back returns, as
+ * an H200's driver does it: CUDA promises less, but programs look.
+ */
 CUresult gsb_cu_user_hold(CUuserObject object, uint32_t n);
 CUresult gsb_cu_user_let_go(CUuserObject object, uint32_t n);
 

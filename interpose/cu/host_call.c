@@ -157,19 +157,6 @@ static void make_due(struct pending *p)
 	pthread_mutex_unlock(&lock);
 }
 
-CUresult gsb_host_call_run(CUhostFn fn, void *data)
-{
-	struct pending *p = calloc(1, sizeof(*p));
-
-	if (!p || !start_thread()) {
-		free(p);
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	p->call = (struct gsb_host_call){.fn = fn, .data = data};
-	make_due(p);
-	return CUDA_SUCCESS;
-}
-
 void gsb_host_call_due(uint64_t cookie)
 {
 	struct pending *p = take(cookie);

@@ -21,9 +21,6 @@ struct gsb_host_call {
 /* Post a host function into a stream; the call is copied. */
 CUresult gsb_host_call_post(const struct gsb_cu_stream_ref *s, const struct gsb_host_call *call);
 
-/* Have fn(data) called on the thread of the host functions, behind those that are due. */
-CUresult gsb_host_call_run(CUhostFn fn, void *data);
-
 /* The engine says that it is due: have it run, and the engine told. Returns at once. */
 void gsb_host_call_due(uint64_t cookie);
 

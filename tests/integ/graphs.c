@@ -864,6 +864,49 @@ static void case_user(void)
 	say("destroyed", n_destroyed);
 }
 
+static CUuserObject user(void)
+{
+	static int one = 1;
+	CUuserObject o;
+
+	n_destroyed = 0;
+	must(cu.cuUserObjectCreate(&o, &one, count_destroyed, 1,
+				   CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+	return o;
+}
+
+static CUgraph graph_with_user(void)
+{
+	CUgraph g = graph();
+
+	must(cu.cuGraphRetainUserObject(g, user(), 1, CU_GRAPH_USER_OBJECT_MOVE));
+	return g;
+}
+
+/* What no launch has used is destroyed when the call that gave the last reference back returns. */
+static void case_user_now(void)
+{
+	CUuserObject o = user();
+	CUgraph g;
+	CUgraphExec x;
+
+	must(cu.cuUserObjectRelease(o, 1));
+	say("released", n_destroyed);
+	must(cu.cuGraphDestroy(graph_with_user()));
+	say("with-graph", n_destroyed);
+	g = graph();
+	o = user();
+	must(cu.cuGraphRetainUserObject(g, o, 1, CU_GRAPH_USER_OBJECT_MOVE));
+	must(cu.cuGraphReleaseUserObject(g, o, 1));
+	say("by-graph", n_destroyed);
+	g = graph_with_user();
+	x = instantiate(g);
+	must(cu.cuGraphDestroy(g));
+	say("exec-holds", n_destroyed);
+	must(cu.cuGraphExecDestroy(x));
+	say("with-exec", n_destroyed);
+}
+
 /* ---- capture ---- */
 
 static void case_begin(void)
@@ -2252,6 +2295,7 @@ static const struct answers_case cases[] = {
 	{"memory", case_memory},
 	{"events", case_events},
 	{"user", case_user},
+	{"user-now", case_user_now},
 	{"begin", case_begin},
 	{"kinds", case_kinds},
 	{"fork", case_fork},
