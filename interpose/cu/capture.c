@@ -54,7 +54,6 @@ static void free_members(struct gsb_capture *c)
 		if (m->stream->member == m)
 			m->stream->member = NULL;
 		free(m->deps);
-		free(m->told);
 		free(m);
 	}
 }

@@ -30,7 +30,6 @@ struct gsb_capture_member {
 	uint64_t handle;
 	struct gsb_graph_node **deps;
 	uint32_t n_deps;
-	CUgraphNode *told; /* their handles, as the program was told them last */
 	struct gsb_capture_member *next;
 };
 

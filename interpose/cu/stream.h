@@ -44,6 +44,9 @@ struct gsb_cu_stream {
 		*member; /* of a capture (cu/capture.h), if it has this stream's handle */
 	_Atomic uint64_t
 		freed; /* number of the last record that frees memory; written as post.posted is */
+	/* What a program was told last of a capture's dependencies: there when that has ended, as natively, and then whoever
+	 * has this place in the table tells its own in it. */
+	CUgraphNode *told;
 };
 
 struct gsb_capture_member;

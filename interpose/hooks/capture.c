@@ -95,12 +95,12 @@ static CUstreamCaptureStatus status_of(const struct gsb_capture_member *m)
 
 static CUresult tell_deps(struct gsb_capture_member *m, const struct gsb_capture_info *info)
 {
-	CUgraphNode *told = realloc(m->told, (m->n_deps + 1) * sizeof(*told));
+	CUgraphNode *told = realloc(m->stream->told, (m->n_deps + 1) * sizeof(*told));
 	CUresult result = CUDA_SUCCESS;
 
 	if (!told)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	m->told = told;
+	m->stream->told = told;
 	for (uint32_t i = 0; !result && i < m->n_deps; i++)
 		result = gsb_cu_node_handle(m->deps[i], &told[i]);
 	*info->deps = told;

@@ -909,6 +909,26 @@ static void case_user_now(void)
 
 /* ---- capture ---- */
 
+/* The array of a capture's dependencies is there when it has ended. */
+static void case_told(void)
+{
+	const CUgraphNode *deps;
+	CUstream s = stream(0);
+	CUstreamCaptureStatus status;
+	CUgraphNode first;
+	CUgraph g;
+
+	must(begin(s));
+	must(launch(s, 1, 0));
+	must(cu.cuStreamGetCaptureInfo_v2(s, &status, NULL, NULL, &deps, NULL));
+	first = deps[0];
+	must(cu.cuStreamEndCapture(s, &g));
+	say("after-end", deps[0] == first);
+	must(launch(s, 2, 0));
+	must(cu.cuStreamSynchronize(s));
+	say("after-launch", deps[0] == first);
+}
+
 static void case_begin(void)
 {
 	CUstream s = stream(0);
@@ -2296,6 +2316,7 @@ static const struct answers_case cases[] = {
 	{"events", case_events},
 	{"user", case_user},
 	{"user-now", case_user_now},
+	{"told", case_told},
 	{"begin", case_begin},
 	{"kinds", case_kinds},
 	{"fork", case_fork},
