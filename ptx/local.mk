@@ -8,13 +8,14 @@ libptx_la_SOURCES = \
 	ptx/layout.h \
 	ptx/lex.c ptx/lex.h \
 	ptx/names.c ptx/names.h \
-	ptx/parse.h ptx/parser.c ptx/module.c ptx/units.c ptx/vars.c ptx/consts.c ptx/body.c ptx/insn.c ptx/check.c \
-	ptx/unknown.c ptx/assemble.c ptx/assemble.h \
+	ptx/parse.c ptx/parse.h ptx/parser.c ptx/module.c ptx/units.c ptx/vars.c ptx/consts.c ptx/body.c ptx/scope.c ptx/insn.c ptx/check.c \
+	ptx/debug.c ptx/unknown.c ptx/assemble.c ptx/assemble.h \
 	ptx/cfg.c ptx/cfg.h \
 	ptx/live.c ptx/live.h \
 	ptx/kernel.c ptx/kernel.h \
 	ptx/matrix.c ptx/matrix.h \
 	ptx/tensor.c ptx/tensor.h \
+	ptx/types.c \
 	ptx/print.c ptx/print.h \
 	ptx/managed.c ptx/managed.h \
 	ptx/redirect.c ptx/redirect.h \

@@ -42,16 +42,6 @@ static const struct {
 #include "ptx/ops.def"
 };
 
-static const struct {
-	const char *name;
-	uint8_t bytes;
-	char class;
-} types[GSB_PTX_N_TYPES] = {
-	[GSB_PTX_TYPE_NONE] = {"", 0, 0},
-#define GSB_PTX_TYPE(id, spelling, bytes, class) [GSB_PTX_TYPE_##id] = {spelling, bytes, #class[0]},
-#include "ptx/words.def"
-};
-
 static const char *const spaces[GSB_PTX_N_SPACES] = {
 	[GSB_PTX_SPACE_GENERIC] = "",
 #define GSB_PTX_SPACE(id, spelling) [GSB_PTX_SPACE_##id] = spelling,
@@ -106,26 +96,6 @@ enum gsb_ptx_class gsb_ptx_op_class(enum gsb_ptx_op op)
 const char *gsb_ptx_insn_shape(const struct gsb_ptx_insn *insn)
 {
 	return gsb_ptx_op_rows[insn->row].shape;
-}
-
-const char *gsb_ptx_type_name(enum gsb_ptx_type type)
-{
-	return types[type].name;
-}
-
-uint32_t gsb_ptx_type_bytes(enum gsb_ptx_type type)
-{
-	return types[type].bytes;
-}
-
-bool gsb_ptx_type_is_float(enum gsb_ptx_type type)
-{
-	return types[type].class == 'F';
-}
-
-bool gsb_ptx_type_is_signed(enum gsb_ptx_type type)
-{
-	return types[type].class == 'S';
 }
 
 const char *gsb_ptx_space_name(enum gsb_ptx_space space)
@@ -198,15 +168,6 @@ const char *gsb_ptx_refused_what(const char *spelling)
 			return refused[i].what;
 	}
 	return NULL;
-}
-
-enum gsb_ptx_type gsb_ptx_type_lookup(const char *word, size_t len)
-{
-	for (int i = 1; i < GSB_PTX_N_TYPES; i++) {
-		if (same(types[i].name, word, len))
-			return i;
-	}
-	return GSB_PTX_TYPE_NONE;
 }
 
 enum gsb_ptx_space gsb_ptx_space_lookup(const char *word, size_t len)

@@ -125,6 +125,7 @@ void gsb_ptx_parse_params(struct gsb_ptx_parser *p, const struct gsb_ptx_func *o
 void gsb_ptx_parse_body(struct gsb_ptx_parser *p, struct gsb_ptx_func *f, struct gsb_ptx_var *rets,
 			struct gsb_ptx_var *params);
 void gsb_ptx_body_finish(struct gsb_ptx_body *b);
+/* scope.c: names of a function's scopes. */
 /*
  * The name that a thing of this function has in print, where all scopes are one: its own if that is
  * free, else its own with "$1", "$2" .. and @tail behind it.
@@ -136,14 +137,13 @@ void gsb_ptx_refer_label(struct gsb_ptx_parser *p, const struct gsb_ptx_token *t
 
 /* insn.c: one instruction, from guard to semicolon. */
 void gsb_ptx_parse_insn(struct gsb_ptx_parser *p);
+/* unknown.c: what is not known refuses the functions that use it. */
 /*
  * What is not understood: the text from @from to the end of @last as it stands, and what follows up to a semicolon, names
  * as they will be printed. The token after @last is at hand.
  */
 const char *gsb_ptx_keep_text(struct gsb_ptx_parser *p, const char *from,
 			      const struct gsb_ptx_token *last);
-
-/* unknown.c: what is not known refuses the functions that use it. */
 bool gsb_ptx_may_be_unknown(const struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok);
 void gsb_ptx_add_unsupported(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok,
 			     const char *text);
@@ -171,7 +171,8 @@ struct gsb_ptx_var *gsb_ptx_second_var(struct gsb_ptx_parser *p, struct gsb_ptx_
 
 /* module.c */
 void gsb_ptx_parse_module(struct gsb_ptx_parser *p);
-/* .loc, .file: kept; .section: skipped; false when none is here. */
+
+/* debug.c: .loc, .file: kept; .section: skipped; false when none is here. */
 bool gsb_ptx_parse_debug(struct gsb_ptx_parser *p);
 
 #endif

@@ -10,9 +10,69 @@
  */
 #include "ptx/parse.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "ptx/print.h"
+
 #define MAX_LETTERS 3 /* of the registers that compilers make: %r1, %rd2, %p3 */
+
+/* ---- its text ---- */
+
+/* The name that a word of the text has when all scopes are one; the word itself for most. */
+static void print_word(struct gsb_ptx_parser *p, FILE *f)
+{
+	uint32_t index;
+	struct gsb_ptx_name *e =
+		p->tok.kind == GSB_PTX_TOKEN_WORD
+			? gsb_ptx_names_find(&p->names, p->tok.at, p->tok.len, &index)
+			: NULL;
+	switch (e && !p->err ? e->kind : -1) {
+	case GSB_PTX_NAME_VAR: fputs(((struct gsb_ptx_var *)e->p)->name, f); break;
+	case GSB_PTX_NAME_REG:
+	case GSB_PTX_NAME_RANGE:
+		gsb_ptx_print_reg_name((struct gsb_ptx_reg *)p->body.regs.items + index, f);
+		break;
+	case GSB_PTX_NAME_PROTO: fputs(((struct gsb_ptx_proto *)e->p)->name, f); break;
+	case GSB_PTX_NAME_TABLE:
+		fputs(((struct gsb_ptx_table *)p->body.tables.items)[e->index].name, f);
+		break;
+	case GSB_PTX_NAME_LABEL:
+		fputs(((struct gsb_ptx_label *)p->body.labels.items)[e->index].name, f);
+		break;
+	default: fwrite(p->tok.at, 1, p->tok.len, f);
+	}
+}
+
+const char *gsb_ptx_keep_text(struct gsb_ptx_parser *p, const char *from,
+			      const struct gsb_ptx_token *last)
+{
+	const char *end = last->at + last->len, *kept = "";
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f) {
+		gsb_ptx_fail_memory(p);
+		return kept;
+	}
+	fwrite(from, 1, (size_t)(end - from), f);
+	while (!gsb_ptx_is(p, ";") && !gsb_ptx_at_end(p)) {
+		fwrite(end, 1, (size_t)(p->tok.at - end), f);
+		print_word(p, f);
+		end = p->tok.at + p->tok.len;
+		gsb_ptx_advance(p);
+	}
+	if (fclose(f) == 0)
+		kept = gsb_ptx_strndup(p, text, size);
+	else
+		gsb_ptx_fail_memory(p);
+	free(text);
+	return kept;
+}
+
+/* ---- what it may be ---- */
 
 static bool is_digit(char c)
 {

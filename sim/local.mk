@@ -5,7 +5,9 @@ libsim_la_SOURCES = \
 	sim/check.c \
 	sim/compare.c sim/compare.h \
 	sim/course.c \
+	sim/decide.c \
 	sim/device.c \
+	sim/fail.c \
 	sim/program.c \
 	sim/random.c sim/random.h \
 	sim/result.c \

@@ -5,22 +5,9 @@
 #include "sim/sim.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "base/compiler.h"
 #include "sim/state.h"
-
-int gsb_sim_fail(struct gsb_sim *s, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(s->why, s->why_size, fmt, ap);
-	va_end(ap);
-	return err;
-}
 
 /* All that happens before anybody decides. */
 static void settle_instant(struct gsb_sim *s)

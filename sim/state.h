@@ -149,6 +149,11 @@ void gsb_sim_done(struct gsb_sim *s, struct gsb_sim_item *item);
 int gsb_sim_view_init(struct gsb_sim *s); /* -ENOMEM */
 void gsb_sim_view_add(struct gsb_sim *s, struct gsb_sim_item *item);
 void gsb_sim_view_landed(struct gsb_sim *s, struct gsb_sim_flight *f); /* its command has ended */
+/* Those that have come and are not done, into there; returns how many. */
+unsigned gsb_sim_list_there(const struct gsb_sim *s);
+uint32_t gsb_sim_n_reserved(const struct gsb_sim *s); /* SMs */
+
+/* decide.c */
 int gsb_sim_decide(struct gsb_sim *s); /* what the policy says, until it has nothing more to say */
 uint64_t gsb_sim_next_decision_ns(const struct gsb_sim *s); /* for a time that it says itself */
 
@@ -183,6 +188,11 @@ int gsb_sim_check_all(struct gsb_sim *s);  /* at the end */
 void gsb_sim_count_block(struct gsb_sim *s, const struct gsb_sim_item *item, uint64_t ns);
 void gsb_sim_count_transfer(struct gsb_sim *s, uint64_t ns);
 int gsb_sim_result_make(struct gsb_sim *s); /* -ENOMEM */
+
+static inline struct gsb_claim *gsb_sim_claim_of(struct gsb_sim *s, const struct gsb_sim_item *item)
+{
+	return &s->claims[item->op->tenant_at];
+}
 
 static inline bool gsb_sim_is_for_device(const struct gsb_workload_op *op)
 {

@@ -61,6 +61,7 @@ libengine_la_SOURCES = \
 	broker/engine/code/function.c \
 	broker/engine/code/upload.c broker/engine/code/upload.h \
 	broker/engine/code/job.c broker/engine/code/job.h \
+	broker/engine/code/loaded.c \
 	broker/engine/code/loader.c broker/engine/code/loader.h \
 	broker/engine/code/module.c \
 	broker/engine/code/proofs.c broker/engine/code/proofs.h \

@@ -91,7 +91,7 @@ uint32_t gsb_resize_queue_take(struct gsb_resize_queue *q); /* GSB_PTX_NONE: emp
 void gsb_resize_queue_users(struct gsb_resize_queue *q, const struct gsb_resize_flow *f,
 			    uint32_t reg);
 
-/* facts.c */
+/* find.c */
 void gsb_resize_find(struct gsb_resize_analysis *a, enum gsb_resize_rule rule,
 		     const struct gsb_ptx_func *func, uint32_t insn);
 void gsb_resize_find_detail(struct gsb_resize_analysis *a, enum gsb_resize_rule rule,

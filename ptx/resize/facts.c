@@ -53,26 +53,6 @@ uint32_t gsb_resize_line(const struct gsb_resize_place *place)
 					   : place->func->insns[place->insn].line;
 }
 
-/* ---- findings ---- */
-
-void gsb_resize_find_detail(struct gsb_resize_analysis *a, enum gsb_resize_rule rule,
-			    const struct gsb_ptx_func *func, uint32_t insn, const char *detail)
-{
-	struct gsb_resize_finding *f = &a->found[rule];
-
-	if (f->n++)
-		return;
-	f->rule = rule;
-	f->place = (struct gsb_resize_place){func, insn};
-	f->detail = detail;
-}
-
-void gsb_resize_find(struct gsb_resize_analysis *a, enum gsb_resize_rule rule,
-		     const struct gsb_ptx_func *func, uint32_t insn)
-{
-	gsb_resize_find_detail(a, rule, func, insn, NULL);
-}
-
 /* ---- the analyses ---- */
 
 static bool analyse_func(struct gsb_resize_analysis *a, const struct gsb_ptx_func *func)

@@ -6,6 +6,7 @@ libresize_la_SOURCES = \
 	ptx/resize/early.c \
 	ptx/resize/facts.c ptx/resize/facts.h \
 	ptx/resize/features.c \
+	ptx/resize/find.c \
 	ptx/resize/flow.c \
 	ptx/resize/lanes.c ptx/resize/lanes.h \
 	ptx/resize/linear.c \

@@ -1,6 +1,7 @@
 # The rewriter: variants of kernels.
 noinst_LTLIBRARIES += librewrite.la
 librewrite_la_SOURCES = \
+	ptx/resize/count_sites.c \
 	ptx/resize/rewrite.c ptx/resize/rewrite.h ptx/resize/rewrite_parts.h \
 	ptx/resize/rewrite_count.c ptx/resize/rewrite_count.h \
 	ptx/resize/rewrite_edit.c ptx/resize/rewrite_edit.h \

@@ -43,6 +43,10 @@ struct gsb_count {
 int gsb_count_sites(const struct gsb_ptx_kernel *k, struct gsb_arena *arena,
 		    struct gsb_count_sites *out);
 
+/* An access in which all lanes of its run take part. */
+bool gsb_count_follows(const struct gsb_count_site *s);
+uint32_t gsb_count_word_of(uint32_t site); /* its first */
+
 /* Of a site's words, those that the kernel adds to. */
 struct gsb_count_words {
 	uint32_t first, n;

@@ -112,6 +112,7 @@ int gsb_code_tensor_map(struct gsb_tenant *t, const struct gsb_rec *rec,
 /* A launch of what nobody asked to have made ready: do it now. -ENOMEM. */
 int gsb_code_prepare(struct gsb_tenant *t, struct gsb_kernel_fn *fn);
 
+struct gsb_code_module *gsb_code_find_loaded(struct gsb_tenant *t, uint64_t handle);
 /* One that is loaded, and whose variables have their places. */
 struct gsb_code_module *gsb_code_find_module(struct gsb_tenant *t, uint64_t handle);
 struct gsb_kernel_fn *gsb_code_find_function(struct gsb_tenant *t, uint64_t handle);

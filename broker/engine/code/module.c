@@ -23,20 +23,6 @@
 #include "broker/engine/tenant/later.h"
 #include "broker/engine/tenant/tenant.h"
 
-static struct gsb_code_module *find_loaded(struct gsb_tenant *t, uint64_t handle)
-{
-	struct gsb_code_module *m = gsb_table_find(&t->modules, handle);
-
-	return m && m->module && !m->ctx->order.closed ? m : NULL;
-}
-
-struct gsb_code_module *gsb_code_find_module(struct gsb_tenant *t, uint64_t handle)
-{
-	struct gsb_code_module *m = find_loaded(t, handle);
-
-	return m && (!m->managed_bytes || m->managed) ? m : NULL;
-}
-
 /* Neither it nor a function of it is found any more. */
 static void forget_name(struct gsb_code_module *m)
 {
@@ -205,18 +191,6 @@ static void destroy_module(struct gsb_tenant *t, struct gsb_code_module *m)
 
 /* ---- what a load costs ---- */
 
-int gsb_code_charge(struct gsb_tenant *t, struct gsb_code_module *m)
-{
-	const struct gsb_device_ops *ops = t->dev->ops;
-	uint64_t was = m->host_bytes;
-
-	m->host_bytes = sizeof(*m) + (ops->module_bytes ? ops->module_bytes(m->module) : 0);
-	if (m->variants)
-		m->host_bytes += gsb_variants_bytes(m->variants);
-	t->code_used_bytes += m->host_bytes - was;
-	return m->host_bytes > was && t->code_used_bytes > t->limits.code_mem_bytes ? -ENOMEM : 0;
-}
-
 /*
  * @bytes are granted: for its variables, and @heap of them for what its kernels allocate. The heap is its
  * context's, and stays when the module goes.
@@ -369,13 +343,6 @@ static uint32_t compute_capability(const struct gsb_tenant *t)
 	return arch->cc_major * 10 + arch->cc_minor;
 }
 
-uint64_t gsb_code_room(const struct gsb_tenant *t)
-{
-	return t->limits.code_mem_bytes > t->code_used_bytes
-		       ? t->limits.code_mem_bytes - t->code_used_bytes
-		       : 0;
-}
-
 int gsb_code_module_load(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_module_load *b)
 {
@@ -441,7 +408,7 @@ static void placed(struct gsb_job *j)
 int gsb_code_module_place(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_module_place *b)
 {
-	struct gsb_code_module *m = find_loaded(t, b->module);
+	struct gsb_code_module *m = gsb_code_find_loaded(t, b->module);
 	struct gsb_job *j;
 
 	if (!m || !m->managed_bytes || m->managed || m->is_placing)
@@ -477,7 +444,7 @@ static void unload_done(struct gsb_order *o, const struct gsb_fence_job *job)
 
 int gsb_code_module_unload(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t handle)
 {
-	struct gsb_code_module *m = find_loaded(t, handle);
+	struct gsb_code_module *m = gsb_code_find_loaded(t, handle);
 	struct gsb_fence *fresh;
 
 	if (!m)
