@@ -12,6 +12,9 @@
 
 #define DYNAMIC_ALIGN 16 /* at least, of dynamic shared memory */
 
+/* Instructions, functions and variables that are looked at for all entries of a module: seconds. */
+#define MAX_LOOKED_AT ((uint64_t)1 << 26)
+
 enum visit { UNSEEN, ON_PATH, DONE };
 
 /* One function on the way from the entry, and how far its instructions have been looked at. */
@@ -374,8 +377,18 @@ static uint64_t sum_shared(struct gsb_ptx_var *const *vars, uint32_t n, uint64_t
 	return sum;
 }
 
+/* What it costs to find out what an entry reaches, about. */
+static uint64_t looked_at(const struct gsb_ptx_module *m, const struct gsb_ptx_kernel *k)
+{
+	uint64_t n = m->n_funcs + m->n_vars;
+
+	for (uint32_t i = 0; i < k->n_funcs; i++)
+		n += k->funcs[i]->n_insns + k->funcs[i]->n_vars;
+	return n;
+}
+
 static int check_entry(const struct gsb_ptx_module *m, const struct gsb_ptx_func *f, uint64_t most,
-		       char *log, size_t log_size)
+		       uint64_t *looked, char *log, size_t log_size)
 {
 	struct gsb_ptx_kernel k = {.entry = f};
 	struct gsb_arena scratch;
@@ -383,6 +396,7 @@ static int check_entry(const struct gsb_ptx_module *m, const struct gsb_ptx_func
 
 	gsb_arena_init(&scratch, GSB_PTX_MAX_ARENA_BYTES);
 	err = reach(m, &scratch, &k);
+	*looked += err ? 0 : looked_at(m, &k);
 	gsb_arena_finish(&scratch);
 	if (err || k.static_shared_bytes <= most)
 		return err;
@@ -395,15 +409,18 @@ static int check_entry(const struct gsb_ptx_module *m, const struct gsb_ptx_func
 	return -EILSEQ;
 }
 
+/* Thousands of entries may reach the same million instructions: those that are left then are refused when they are launched. */
 int gsb_ptx_check_shared(const struct gsb_ptx_module *m, char *log, size_t log_size)
 {
-	uint64_t sum = sum_shared(m->vars, m->n_vars, 0), most = most_shared(m);
+	uint64_t sum = sum_shared(m->vars, m->n_vars, 0), most = most_shared(m), looked = 0;
 
 	for (uint32_t i = 0; i < m->n_funcs && sum <= most; i++)
 		sum = sum_shared(m->funcs[i]->vars, m->funcs[i]->n_vars, sum);
-	for (uint32_t i = 0; i < m->n_funcs && sum > most; i++) {
+	for (uint32_t i = 0; i < m->n_funcs && sum > most && looked < MAX_LOOKED_AT; i++) {
 		const struct gsb_ptx_func *f = m->funcs[i];
-		int err = f->is_entry && f->has_body ? check_entry(m, f, most, log, log_size) : 0;
+		int err = f->is_entry && f->has_body
+				  ? check_entry(m, f, most, &looked, log, log_size)
+				  : 0;
 
 		if (err)
 			return err;

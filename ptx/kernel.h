@@ -23,7 +23,8 @@ struct gsb_ptx_kernel {
 	const struct gsb_ptx_func *entry;
 	const struct gsb_ptx_func *const *funcs; /* reachable bodies, the entry first */
 	uint32_t n_funcs;
-	const struct gsb_ptx_shared *shared;
+	const struct gsb_ptx_shared
+		*shared; /* by function, as in funcs, then the module's; each by index */
 	uint32_t n_shared;
 	uint64_t static_shared_bytes;
 	uint64_t dynamic_offset; /* where dynamic shared memory begins: static bytes, aligned for it
@@ -49,7 +50,7 @@ int gsb_ptx_kernel_build(const struct gsb_ptx_module *m, const struct gsb_ptx_fu
 			 struct gsb_arena *arena, struct gsb_ptx_kernel *out);
 
 /**
- * gsb_ptx_check_shared() - does a block hold the static shared memory of every entry?
+ * gsb_ptx_check_shared() - does a block hold the static shared memory of every entry, as far as that can be found out in seconds?
  * @log: when not, one line: which entry, how much, what to do
  *
  * Context: pure; next to nothing when all variables of the module together are small enough.

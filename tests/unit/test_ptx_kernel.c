@@ -124,6 +124,36 @@ static void test_kernel_of_many_slow_functions_is_refused(void **state)
 	free(many);
 }
 
+/* Entries that reach the same code, and one behind them whose shared memory is too much. */
+static char *shared_behind(unsigned n_entries, unsigned n_insns)
+{
+	char *text = malloc((size_t)n_insns * 16 + n_entries * 40 + 1000), *p = text;
+
+	p += sprintf(p, "%s.func all() { .reg .b32 r;\n", HEAD);
+	for (unsigned i = 0; i < n_insns; i++)
+		p += sprintf(p, "mov.u32 r, 1;\n");
+	p += sprintf(p, "ret; }\n");
+	for (unsigned i = 0; i < n_entries; i++)
+		p += sprintf(p, ".entry e%u() { call all; ret; }\n", i);
+	sprintf(p, ".entry last() { .shared .b8 x[300000]; ret; }\n");
+	return text;
+}
+
+/* Else they would keep the loader for minutes; it is refused when it is launched. */
+static void test_check_shared_of_entries_made_to_be_slow_ends(void **state)
+{
+	char *few = shared_behind(100, 1000), *many = shared_behind(1500, 50000), log[200];
+	struct gsb_ptx_module *m = parse(few), *n = parse(many);
+
+	assert_int_equal(gsb_ptx_check_shared(m, log, sizeof(log)), -EILSEQ);
+	assert_non_null(strstr(log, "kernel last: "));
+	assert_int_equal(gsb_ptx_check_shared(n, log, sizeof(log)), 0);
+	gsb_ptx_module_destroy(m);
+	gsb_ptx_module_destroy(n);
+	free(few);
+	free(many);
+}
+
 static void test_kernel_recursion_is_found(void **state)
 {
 	struct gsb_ptx_module *m =
@@ -242,6 +272,7 @@ int main(void)
 		CASE(test_kernel_shared_memory_has_what_its_calls_reach),
 		CASE(test_kernel_local_bytes_are_those_of_the_deepest_chain),
 		CASE(test_kernel_of_many_slow_functions_is_refused),
+		CASE(test_check_shared_of_entries_made_to_be_slow_ends),
 		CASE(test_kernel_recursion_is_found),
 		CASE(test_kernel_indirect_call_reaches_functions_whose_address_is_taken),
 		CASE(test_kernel_limits_come_from_directives),
