@@ -105,6 +105,15 @@ hostile_sockets_that_linger_at_the_door() { rogues_of_kind linger_door 4; }
 hostile_images() { rogues_of_kind image 64; }
 hostile_endless_kernels() { rogues_of_kind endless 4; }
 
+# The loader has them for seconds; in the limit of rogue.c all of them are done.
+hostile_images_made_to_be_slow() {
+	make_data
+	start_real_broker
+	beside_healthy rogues slow 3
+	end_broker
+	expect_culprits_named
+}
+
 badcode() {
 	tenant badcode "$build/tests/integ/badcode" >"$dir/badcode.out" 2>"$dir/badcode.err" ||
 		fail "$(cat "$dir/badcode.out" "$dir/badcode.err")"
@@ -132,5 +141,6 @@ run_case hostile_sockets_that_linger
 run_case hostile_sockets_that_linger_at_the_door
 run_case hostile_images
 run_case hostile_endless_kernels
+run_case hostile_images_made_to_be_slow
 run_case hostile_bad_code_beside_healthy_tenants
 [ "$failures" -eq 0 ]

@@ -145,6 +145,96 @@ static void attack_image(struct rogue *r)
 	rogue_synchronize(r);
 }
 
+/* ---- images made to be slow ---- */
+
+/* A text as long as it becomes, by the function that writes it. */
+static struct image written(struct rogue *r, void (*write)(FILE *f))
+{
+	struct image i;
+	size_t size;
+	FILE *f = open_memstream(&i.bytes, &size);
+
+	if (f) {
+		fputs(".version 8.0\n.target sm_90a\n.address_size 64\n", f);
+		write(f);
+	}
+	if (!f || fclose(f))
+		rogue_fail(r, "no memory");
+	i.size = size;
+	return i;
+}
+
+static void repeat(FILE *f, const char *what, unsigned n)
+{
+	while (n--)
+		fputs(what, f);
+}
+
+#define INC ".visible .entry inc(.param .u64 p, .param .u64 n)\n{\n"
+
+/* As many shared variables as a block has room for; the last is named again and again. */
+static void many_shared(FILE *f)
+{
+	enum { N = 230000 };
+	char last[32];
+
+	for (unsigned i = 0; i < N; i++)
+		fprintf(f, ".shared .b8 s%u;\n", i);
+	fputs(INC ".reg .b32 r;\n", f);
+	for (unsigned i = 0; i < N; i++)
+		fprintf(f, "mov.u32 r,s%u;\n", i);
+	snprintf(last, sizeof(last), "mov.u32 r,s%d;\n", N - 1);
+	repeat(f, last, 1000000);
+	fputs("ret;\n}\n", f);
+}
+
+/* Constants that are alike when they are multiplied by what many hashes multiply by, with the first again and again. */
+static void many_constants(FILE *f)
+{
+	const uint64_t golden = 0x9e3779b97f4a7c15ull;
+	uint64_t inverse = golden;
+	char first[48];
+
+	for (unsigned i = 0; i < 6;
+	     i++) /* Newton's way: each step doubles the bits that are right */
+		inverse *= 2 - golden * inverse;
+	fputs(INC ".reg .b64 r;\n", f);
+	for (uint64_t i = 1; i <= 120000; i++)
+		fprintf(f, "mov.u64 r,%#llx;\n", (unsigned long long)((i << 2) * inverse));
+	snprintf(first, sizeof(first), "mov.u64 r,%#llx;\n",
+		 (unsigned long long)((1 << 2) * inverse));
+	repeat(f, first, 700000);
+	fputs("ret;\n}\n", f);
+}
+
+/* Thousands of kernels that reach the same code, in a module with more shared memory than a block has. */
+static void many_entries(FILE *f)
+{
+	fputs(".shared .b8 big[300000];\n.func all()\n{\n.reg .b32 r;\n", f);
+	repeat(f, "mov.u32 r,1;\n", 1000000);
+	fputs("ret;\n}\n", f);
+	for (unsigned i = 0; i < 8000; i++)
+		fprintf(f, ".entry e%u()\n{\ncall all;\nret;\n}\n", i);
+	fputs(INC "call all;\nret;\n}\n", f);
+}
+
+/* Who loads one keeps the loader, and with it who loads after that, for some seconds, and not for minutes: then the limit ends it. */
+static void attack_slow(struct rogue *r)
+{
+	static void (*const texts[])(FILE * f) = {many_shared, many_constants, many_entries};
+	struct image i = written(r, texts[r->seed % GSB_ARRAY_LEN(texts)]);
+
+	r->allowed = ROGUE_MAY(ROGUE_ANSWERED);
+	if (i.size > r->kt.welcome.image_max_bytes)
+		rogue_fail(r, "the broker takes no image of that size");
+	if (kit_load(&r->kt, 1, 1, i.bytes, i.size))
+		rogue_fail(r, "the module is refused");
+	kit_launch_inc(&r->kt, 0, 1, r->mem, 4);
+	rogue_synchronize(r);
+	if (kit_error(&r->kt, 0))
+		rogue_fail(r, "the kernel is not run");
+}
+
 /* ---- kernels without end ---- */
 
 static const char endless_ptx[] =
@@ -177,6 +267,7 @@ static void attack_endless(struct rogue *r)
 
 const struct rogue_kind rogue_code_kinds[] = {
 	{"image", ROGUE_INSIDE, attack_image},
+	{"slow", ROGUE_INSIDE, attack_slow},
 	{"endless", ROGUE_INSIDE, attack_endless},
 	{NULL},
 };

@@ -180,20 +180,23 @@ static bool call_shape(struct gsb_emu_lowering *l, const struct gsb_ptx_func **t
 void gsb_emu_lower_call(struct gsb_emu_lowering *l)
 {
 	const struct gsb_ptx_call *call = l->insn->call;
-	uint32_t local = l->code->funcs[l->nth].local_bytes;
+	uint32_t local = l->code->funcs[l->nth].local_bytes, end = 0;
 	const struct gsb_ptx_func *target;
 	struct gsb_ptx_proto shape;
 
 	if (!call_shape(l, &target, &shape))
 		return;
+	for (uint32_t i = 0; i < call->n_rets; i++) /* they come first */
+		gsb_emu_area_next(l, &end, &shape.rets[i]);
 	for (uint32_t i = 0; i < call->n_args; i++)
 		pass(l, &call->args[i], &shape.params[i],
-		     local + gsb_emu_area_offset(l, &shape, shape.n_rets + i), false);
+		     local + gsb_emu_area_next(l, &end, &shape.params[i]), false);
 	l->used_temps = 0;
 	emit_call(l, target, local);
+	end = 0;
 	for (uint32_t i = 0; i < call->n_rets; i++)
-		pass(l, &call->rets[i], &shape.rets[i], local + gsb_emu_area_offset(l, &shape, i),
-		     true);
+		pass(l, &call->rets[i], &shape.rets[i],
+		     local + gsb_emu_area_next(l, &end, &shape.rets[i]), true);
 }
 
 /* Parameters and results that are registers: from the area at the start, to it at each ret. */
@@ -226,7 +229,7 @@ uint32_t gsb_emu_builtin_area(struct gsb_emu_lowering *l, const struct gsb_ptx_m
 
 		if (m->funcs[i]->has_body || !builtin_of(m->funcs[i]->name))
 			continue;
-		size = gsb_emu_area_offset(l, &p, GSB_EMU_NONE);
+		size = gsb_emu_area_bytes(l, &p, NULL);
 		most = size > most ? size : most;
 	}
 	return (uint32_t)gsb_round_up(most, GSB_EMU_FRAME_ALIGN);

@@ -22,27 +22,31 @@ static uint32_t param_align(const struct gsb_ptx_var *v)
 	return v->align > GSB_EMU_CALL_ALIGN ? v->align : GSB_EMU_CALL_ALIGN;
 }
 
-/* Offset of entry @index of results then parameters, or the area's size past the last. */
-uint32_t gsb_emu_area_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_proto *p,
-			     uint32_t index)
+uint32_t gsb_emu_area_next(struct gsb_emu_lowering *l, uint32_t *end, const struct gsb_ptx_var *v)
 {
-	uint64_t at = 0;
+	uint64_t at = gsb_round_up(*end, param_align(v));
 
-	for (uint32_t i = 0; i < p->n_rets + p->n_params; i++) {
-		const struct gsb_ptx_var *v =
-			i < p->n_rets ? &p->rets[i] : &p->params[i - p->n_rets];
-
-		at = gsb_round_up(at, param_align(v));
-		if (i == index)
-			break;
-		at += gsb_emu_param_size(v);
-		if (at > GSB_EMU_MAX_LOCAL) {
-			gsb_emu_lower_fail(l, -E2BIG, "arguments of more than %u bytes",
-					   GSB_EMU_MAX_LOCAL);
-			return 0;
-		}
-	}
+	*end = (uint32_t)at;
+	if (at + gsb_emu_param_size(v) > GSB_EMU_MAX_LOCAL)
+		gsb_emu_lower_fail(l, -E2BIG, "arguments of more than %u bytes", GSB_EMU_MAX_LOCAL);
+	else
+		*end += (uint32_t)gsb_emu_param_size(v);
 	return (uint32_t)at;
+}
+
+uint32_t gsb_emu_area_bytes(struct gsb_emu_lowering *l, const struct gsb_ptx_proto *p,
+			    uint32_t *offsets)
+{
+	uint32_t end = 0;
+
+	for (uint32_t i = 0; i < p->n_rets + p->n_params && !l->err; i++) {
+		uint32_t at = gsb_emu_area_next(
+			l, &end, i < p->n_rets ? &p->rets[i] : &p->params[i - p->n_rets]);
+
+		if (offsets)
+			offsets[i] = at;
+	}
+	return end;
 }
 
 struct gsb_ptx_proto gsb_emu_proto_of(const struct gsb_ptx_func *f)
@@ -63,12 +67,11 @@ bool gsb_emu_is_entry_param(const struct gsb_emu_lowering *l, const struct gsb_p
 uint32_t gsb_emu_local_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_var *var)
 {
 	const struct gsb_ptx_func *f = l->func;
-	struct gsb_ptx_proto p = gsb_emu_proto_of(f);
 
 	if (var >= f->rets && var < f->rets + f->n_rets)
-		return gsb_emu_area_offset(l, &p, (uint32_t)(var - f->rets));
+		return l->area[var - f->rets];
 	if (var >= f->params && var < f->params + f->n_params)
-		return gsb_emu_area_offset(l, &p, f->n_rets + (uint32_t)(var - f->params));
+		return l->area[f->n_rets + (uint32_t)(var - f->params)];
 	return (uint32_t)var->offset +
 	       (var->space == GSB_PTX_SPACE_LOCAL ? l->locals_base : l->call_params_base);
 }
@@ -78,8 +81,15 @@ uint32_t gsb_emu_lay_out_local(struct gsb_emu_lowering *l)
 {
 	const struct gsb_ptx_func *f = l->func;
 	struct gsb_ptx_proto p = gsb_emu_proto_of(f);
-	uint64_t at = f->is_entry ? 0 : gsb_emu_area_offset(l, &p, GSB_EMU_NONE);
+	uint64_t at;
 
+	l->area = gsb_arena_alloc_array(&l->scratch, (size_t)f->n_rets + f->n_params + 1,
+					sizeof(*l->area));
+	if (!l->area) {
+		gsb_emu_lower_no_memory(l);
+		return 0;
+	}
+	at = f->is_entry ? 0 : gsb_emu_area_bytes(l, &p, l->area);
 	at = gsb_round_up(at, GSB_EMU_FRAME_ALIGN);
 	l->locals_base = (uint32_t)at;
 	at = gsb_round_up(at + f->local_bytes, GSB_EMU_FRAME_ALIGN);

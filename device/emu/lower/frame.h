@@ -12,9 +12,11 @@ struct gsb_ptx_proto gsb_emu_proto_of(const struct gsb_ptx_func *f);
 /* What a parameter takes in the area of results and arguments. */
 uint64_t gsb_emu_param_size(const struct gsb_ptx_var *v);
 
-/* Offset of entry @index of results then parameters, or the area's size past the last. */
-uint32_t gsb_emu_area_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_proto *p,
-			     uint32_t index);
+/* Where the next result or parameter lies in the area that ends at *@end, which becomes more by it. */
+uint32_t gsb_emu_area_next(struct gsb_emu_lowering *l, uint32_t *end, const struct gsb_ptx_var *v);
+/* All of the area; @offsets: NULL, or where each result, then each parameter, lies. */
+uint32_t gsb_emu_area_bytes(struct gsb_emu_lowering *l, const struct gsb_ptx_proto *p,
+			    uint32_t *offsets);
 
 /* Where a variable of the function's frame in local memory lies. */
 uint32_t gsb_emu_local_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_var *var);

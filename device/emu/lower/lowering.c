@@ -127,6 +127,19 @@ static uint64_t lane_value(uint64_t value, uint32_t bytes)
 	return bytes == 0 ? value != 0 : bytes == 4 ? (uint32_t)value : value;
 }
 
+/*
+ * A 64 x 64 -> 128 bit product, folded. The start differs from process to process (an address), so that a hostile text
+ * cannot be made to put all of its constants into one chain.
+ */
+static uint32_t bucket_of(const struct gsb_emu_lowering *l, uint64_t value, uint32_t bytes)
+{
+	uint64_t seed = (uintptr_t)l->code * UINT64_C(0xbf58476d1ce4e5b9) ^ bytes;
+	unsigned __int128 product =
+		(unsigned __int128)(value ^ seed) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint32_t)((uint64_t)product ^ (uint64_t)(product >> 64)) % GSB_EMU_CONST_BUCKETS;
+}
+
 uint32_t gsb_emu_const_row(struct gsb_emu_lowering *l, uint64_t value, uint32_t bytes)
 {
 	uint32_t first = l->code->funcs[l->nth].first_const, at, *head;
@@ -138,8 +151,7 @@ uint32_t gsb_emu_const_row(struct gsb_emu_lowering *l, uint64_t value, uint32_t 
 		return 0;
 	}
 	value = lane_value(value, bytes);
-	head = &l->const_head[(value * UINT64_C(0x9e3779b97f4a7c15) >> 40 ^ bytes) %
-			      GSB_EMU_CONST_BUCKETS];
+	head = &l->const_head[bucket_of(l, value, bytes)];
 	for (at = *head; at; at = l->const_next[at - 1]) {
 		c = &l->consts[first + at - 1];
 		if (c->value == value && c->bytes == bytes)

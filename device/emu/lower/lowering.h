@@ -11,7 +11,7 @@
 #include "device/emu/code/code.h"
 #include "ptx/cfg.h"
 
-#define GSB_EMU_CONST_BUCKETS 1024
+#define GSB_EMU_CONST_BUCKETS 4096 /* a frame has room for 262,144 constants */
 #define GSB_EMU_MAX_TEMPS     16
 
 /* An op's field that becomes the op of an instruction when all of the function is there. */
@@ -47,7 +47,8 @@ struct gsb_emu_lowering {
 	bool *is_join;	   /* by instruction, and the end */
 	uint32_t frame_end;
 	uint32_t locals_base, call_params_base; /* in the local frame */
-	uint32_t *const_next;			/* chains by hash; by const - first_const */
+	uint32_t *area;	      /* likewise: each of its results, then of its parameters */
+	uint32_t *const_next; /* chains by hash; by const - first_const */
 	uint32_t cap_const_next;
 	uint32_t const_head[GSB_EMU_CONST_BUCKETS];
 	struct gsb_emu_fixup *fixups;

@@ -14,16 +14,47 @@ uint32_t gsb_emu_reg_bytes(const struct gsb_emu_lowering *l, uint32_t reg)
 	return gsb_emu_lane_bytes(l->func->regs[reg].type);
 }
 
+/* The order of a kernel's shared variables (ptx/kernel.h): by function as it was reached, the module's last. */
+static uint64_t shared_order(const struct gsb_emu_code *code, const struct gsb_ptx_var *var)
+{
+	uint64_t nth = var->func ? code->func_of[var->func->index] : GSB_EMU_NONE;
+
+	return nth << 32 | var->index;
+}
+
+/* By halves: a text may have 200,000 variables of a byte, and name them millions of times. */
+static const struct gsb_ptx_shared *find_shared(const struct gsb_emu_code *code,
+						const struct gsb_ptx_var *var)
+{
+	const struct gsb_ptx_shared *all = code->kernel.shared;
+	uint64_t order = shared_order(code, var);
+	uint32_t first = 0, n = code->kernel.n_shared;
+
+	while (n > 0) {
+		uint32_t half = n / 2;
+		const struct gsb_ptx_shared *s = &all[first + half];
+
+		if (s->var == var)
+			return s;
+		if (shared_order(code, s->var) < order) {
+			first += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return NULL;
+}
+
 uint64_t gsb_emu_shared_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_var *var)
 {
-	const struct gsb_ptx_kernel *k = &l->code->kernel;
+	const struct gsb_ptx_shared *s;
 
 	if (var->unsized)
-		return GSB_EMU_RESERVED_SHARED + k->dynamic_offset;
-	for (uint32_t i = 0; i < k->n_shared; i++) {
-		if (k->shared[i].var == var)
-			return GSB_EMU_RESERVED_SHARED + k->shared[i].offset;
-	}
+		return GSB_EMU_RESERVED_SHARED + l->code->kernel.dynamic_offset;
+	s = find_shared(l->code, var);
+	if (s)
+		return GSB_EMU_RESERVED_SHARED + s->offset;
 	gsb_emu_lower_fail(l, -EINVAL, "shared variable '%s' has no place", var->name);
 	return 0;
 }
