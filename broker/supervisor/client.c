@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "gsb/tenant_name.h"
 #include "broker/supervisor/admission.h"
+#include "broker/supervisor/crowd.h"
 #include "broker/supervisor/refuse.h"
 
 #define TOPIC "client"
@@ -265,41 +266,22 @@ static void on_first_message(struct gsb_loop_watch *w, uint32_t events)
 
 /* ---- those who say nothing ---- */
 
-/* How many connections this user has that are silent, and how many of them this process. */
-struct pending {
-	unsigned of_user, of_process;
-};
-
-static struct pending pending_beside(const struct gsb_clients *cs, const struct gsb_peer *peer)
-{
-	const struct gsb_client *c;
-	struct pending n = {0};
-
-	DL_FOREACH (cs->list, c) {
-		if (c->peer.uid != peer->uid)
-			continue;
-		n.of_user++;
-		n.of_process += c->peer.pid == peer->pid;
-	}
-	return n;
-}
-
-/* The oldest connection of the process that has most, of the user who has most. The list is in order of arrival. */
+/* Of those that are silent; NULL: there is none. */
 static struct gsb_client *most_dispensable(const struct gsb_clients *cs)
 {
-	struct gsb_client *c, *worst = NULL;
-	struct pending most = {0};
+	struct gsb_peer peers[GSB_CROWD_MAX];
+	struct gsb_client *c;
+	size_t n = 0, at;
 
-	DL_FOREACH (cs->list, c) {
-		struct pending n = pending_beside(cs, &c->peer);
-
-		if (n.of_user > most.of_user ||
-		    (n.of_user == most.of_user && n.of_process > most.of_process)) {
-			most = n;
-			worst = c;
-		}
-	}
-	return worst;
+	DL_FOREACH (cs->list, c)
+		if (n < GSB_CROWD_MAX)
+			peers[n++] = c->peer;
+	if (!n)
+		return NULL;
+	at = gsb_crowd_first_to_go(peers, n);
+	for (c = cs->list; at; at--)
+		c = c->next;
+	return c;
 }
 
 static int client_create(struct gsb_clients *cs, int fd)

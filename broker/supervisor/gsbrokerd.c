@@ -252,7 +252,9 @@ static void on_connection(struct gsb_listener *l, int fd)
 
 static bool make_room(struct gsb_listener *l)
 {
-	return gsb_clients_shed(&gsb_container_of(l, struct gsbrokerd, listener)->clients);
+	struct gsbrokerd *d = gsb_container_of(l, struct gsbrokerd, listener);
+
+	return gsb_clients_shed(&d->clients) || gsb_survey_shed(&d->survey);
 }
 
 static int on_reload(struct gsb_survey *v, char *text, size_t size)

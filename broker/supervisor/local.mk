@@ -7,6 +7,7 @@ libbrokerd_la_SOURCES = \
 	broker/supervisor/admission.c broker/supervisor/admission.h \
 	broker/supervisor/child.c broker/supervisor/child.h \
 	broker/supervisor/client.c broker/supervisor/client.h \
+	broker/supervisor/crowd.c broker/supervisor/crowd.h \
 	broker/supervisor/device_memory.c broker/supervisor/device_memory.h \
 	broker/supervisor/engine_process.c broker/supervisor/engine_process.h \
 	broker/supervisor/engines.c broker/supervisor/engines.h \

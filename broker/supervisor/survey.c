@@ -23,11 +23,16 @@
 #include "base/hurry.h"
 #include "base/log.h"
 #include "broker/supervisor/admission.h"
+#include "broker/supervisor/crowd.h"
 
 #define TOPIC	  "control"
 #define ANSWER_MS 1000	/* for the engines to answer */
 #define TRACE_MS  12000 /* for an engine to write the end of a trace */
 #define READ_MS	  10000 /* for the asker to read */
+
+/* Who does not read keeps a descriptor and its answers, which may be of 256 names, for all of that time. */
+#define ASKERS_MAX 64
+_Static_assert(ASKERS_MAX < GSB_CROWD_MAX, "there is room for one too many");
 
 struct gsb_asker {
 	struct gsb_survey *v;
@@ -54,6 +59,7 @@ static void asker_destroy(struct gsb_asker *c)
 	gsb_outbox_clear(&c->out);
 	gsb_hurry_close(fd);
 	DL_DELETE(c->v->askers, c);
+	c->v->n_askers--;
 	free(c->unanswered);
 	free(c);
 }
@@ -519,8 +525,30 @@ static int asker_create(struct gsb_survey *v, int fd, const struct gsb_peer *pee
 		return err;
 	}
 	DL_APPEND(v->askers, c);
+	v->n_askers++;
 	*out = c;
 	return 0;
+}
+
+bool gsb_survey_shed(struct gsb_survey *v)
+{
+	struct gsb_peer peers[GSB_CROWD_MAX];
+	struct gsb_asker *c;
+	size_t n = 0, at;
+
+	DL_FOREACH (v->askers, c)
+		peers[n++] = c->peer;
+	if (!n)
+		return false;
+	at = gsb_crowd_first_to_go(peers, n);
+	for (c = v->askers; at; at--)
+		c = c->next;
+	gsb_uid_log(&v->s->refusals, c->peer.uid, GSB_LOG_WARN, TOPIC,
+		    "a request of pid %d of uid %u was dropped: too many are not answered or read "
+		    "yet; ask again, one at a time",
+		    (int)c->peer.pid, c->peer.uid);
+	asker_destroy(c);
+	return true;
 }
 
 void gsb_survey_query(struct gsb_survey *v, int fd, const struct gsb_peer *peer,
@@ -530,6 +558,8 @@ void gsb_survey_query(struct gsb_survey *v, int fd, const struct gsb_peer *peer,
 	int err = asker_create(v, fd, peer, &c);
 
 	if (!err) {
+		if (v->n_askers > ASKERS_MAX) /* it is not the oldest */
+			gsb_survey_shed(v);
 		on_query(c, q, file);
 		return;
 	}

@@ -12,7 +12,8 @@ struct gsb_asker;
 struct gsb_survey {
 	struct gsb_supervisor *s;
 	struct gsb_engines *engines;
-	struct gsb_asker *askers;
+	struct gsb_asker *askers; /* in order of arrival */
+	unsigned n_askers;
 
 	/* Set by gsbrokerd.c, who alone can do these. */
 	/* 0, or -errno with the reports in text. */
@@ -27,5 +28,8 @@ void gsb_survey_finish(struct gsb_survey *v);
 /* Answer q, which came on fd (consumed) from peer, with a file (consumed) or -1. */
 void gsb_survey_query(struct gsb_survey *v, int fd, const struct gsb_peer *peer,
 		      const struct gsb_query *q, int file);
+
+/* Drop one of those who have not read their answer yet, for room. False: there is none. */
+bool gsb_survey_shed(struct gsb_survey *v);
 
 #endif

@@ -190,6 +190,23 @@ broker_crowd_of_one_process_drops_its_own() {
 	stop_broker
 }
 
+# Each keeps a descriptor and the answers that it does not read: a socket takes some 160 of them.
+broker_crowd_of_askers_who_do_not_read_is_shed() {
+	local i
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	for i in $(seq 250); do hello --tenant "t$i" >/dev/null; done
+	hold --askers 300
+	expect_match "$answer" "^welcome"
+	expect_equal "$(json_value "$(gsbctl status --json)" pending)" 0
+	[ "$(find "/proc/$broker/fd" -mindepth 1 | wc -l)" -lt 100 ] || fail "$(ls -l "/proc/$broker/fd")"
+	expect_equal "$(gsbctl totals | grep -cw "t[0-9]*")" 250
+	# shellcheck disable=SC2086 # a list
+	kill $clients 2>/dev/null || true
+	stop_broker
+	expect_match "$(rest_of_log)" "a request of pid [0-9]+ of uid $UID was dropped: too many are not answered or read yet"
+}
+
 broker_limits_the_lines_that_one_user_causes() {
 	local i
 	write_conf '[device "emu:/ok"]'
@@ -987,6 +1004,7 @@ run_case gsbctl_says_that_an_engine_gives_no_answer
 run_case broker_silent_client_is_dropped_and_blocks_nobody
 run_case broker_full_of_silent_clients_drops_the_oldest
 run_case broker_crowd_of_one_process_drops_its_own
+run_case broker_crowd_of_askers_who_do_not_read_is_shed
 run_case broker_limits_the_lines_that_one_user_causes
 run_case broker_limits_the_lines_of_who_comes_and_goes
 run_case broker_refuses_a_barred_uid_until_a_reload_lets_it_in

@@ -3,10 +3,11 @@
  * of gsbrokerd's door.
  *
  *   hello SOCKET [--tenant NAME] [--program NAME] [--magic HEX] [--major N] [--minor N] [--size N] [--type N]
- *                [--silent] [--crowd N] [--fd] [--hold] [--exec N] [--hasty] [--words]
+ *                [--silent] [--crowd N] [--askers N] [--fd] [--hold] [--exec N] [--hasty] [--words]
  *
  * Prints "welcome TENANT-ID DEVICE-NAME", "refused ERRNO REASON", or "end" (end of file). --silent
- * sends nothing; --crowd makes N more connections, which send nothing; --fd sends a descriptor that
+ * sends nothing; --crowd makes N more connections, which send nothing; --askers makes
+ * N that ask for the totals, as gsbctl does, and never read; --fd sends a descriptor that
  * nobody asked for; --hold then stays until its standard input ends; --exec becomes the same program
  * again, N times, which says hello each time, with --hasty before there is an answer; --words prints "starting" as often as that
  * is said before it. Exits 0 after an
@@ -20,29 +21,23 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "broker/supervisor/query.h"
 #include "shm/channel.h"
 
 struct settings {
-	int silent, fd, hold, crowd, execs, hasty, words;
+	int silent, fd, hold, crowd, askers, execs, hasty, words;
 	unsigned long size;
 };
 
 static const struct option options[] = {
-	{"tenant", required_argument, NULL, 't'},
-	{"program", required_argument, NULL, 'p'},
-	{"magic", required_argument, NULL, 'm'},
-	{"major", required_argument, NULL, 'M'},
-	{"minor", required_argument, NULL, 'n'},
-	{"size", required_argument, NULL, 's'},
-	{"type", required_argument, NULL, 'T'},
-	{"silent", no_argument, NULL, 'S'},
-	{"fd", no_argument, NULL, 'f'},
-	{"hold", no_argument, NULL, 'h'},
-	{"crowd", required_argument, NULL, 'c'},
-	{"exec", required_argument, NULL, 'e'},
-	{"hasty", no_argument, NULL, 'H'},
-	{"words", no_argument, NULL, 'w'},
-	{0},
+	{"tenant", required_argument, NULL, 't'}, {"program", required_argument, NULL, 'p'},
+	{"magic", required_argument, NULL, 'm'},  {"major", required_argument, NULL, 'M'},
+	{"minor", required_argument, NULL, 'n'},  {"size", required_argument, NULL, 's'},
+	{"type", required_argument, NULL, 'T'},	  {"silent", no_argument, NULL, 'S'},
+	{"fd", no_argument, NULL, 'f'},		  {"hold", no_argument, NULL, 'h'},
+	{"crowd", required_argument, NULL, 'c'},  {"askers", required_argument, NULL, 'a'},
+	{"exec", required_argument, NULL, 'e'},	  {"hasty", no_argument, NULL, 'H'},
+	{"words", no_argument, NULL, 'w'},	  {0},
 };
 
 /* A name of the full size has no NUL: that is one of the wrong hellos. */
@@ -72,6 +67,7 @@ static void parse(int argc, char **argv, struct gsb_msg_hello *h, struct setting
 		case 'H': s->hasty = 1; break;
 		case 'w': s->words = 1; break;
 		case 'c': s->crowd = atoi(optarg); break;
+		case 'a': s->askers = atoi(optarg); break;
 		case 'e':
 			s->execs = atoi(optarg);
 			snprintf(optarg, strlen(optarg) + 1, "%d", s->execs - 1);
@@ -131,6 +127,15 @@ static int send_hello(int fd, struct gsb_msg_hello *h, const struct settings *s)
 	return gsb_channel_send(fd, (struct gsb_msg *)room, &out, s->fd ? 1 : 0);
 }
 
+static int ask_and_forget(const char *path)
+{
+	struct gsb_query q = {.what = GSB_QUERY_TOTALS};
+	int fd, err = gsb_channel_connect(path, &fd);
+
+	gsb_msg_init(&q.msg, GSB_MSG_CONTROL, sizeof(q));
+	return err ? err : gsb_channel_send(fd, &q.msg, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct gsb_msg_hello h = {
@@ -149,6 +154,8 @@ int main(int argc, char **argv)
 	err = gsb_channel_connect(argv[optind], &fd);
 	for (int other; !err && s.crowd; s.crowd--)
 		err = gsb_channel_connect(argv[optind], &other);
+	for (; !err && s.askers; s.askers--)
+		err = ask_and_forget(argv[optind]);
 	if (!err && !s.silent)
 		err = send_hello(fd, &h, &s);
 	if (err) {
