@@ -243,6 +243,34 @@ static void test_image_that_is_not_understood_is_left_alone(void **state)
 	assert_int_equal(n_files(f), 0);
 }
 
+/* Kernels that reach the same code, again and again. */
+static char *text_of_many(unsigned n_kernels, unsigned n_insns)
+{
+	char *made = malloc((size_t)n_insns * 16 + n_kernels * 40 + 200), *p = made;
+
+	p += sprintf(p, ".version 7.0\n.target sm_70\n.address_size 64\n"
+			".func all() { .reg .b32 r;\n");
+	for (unsigned i = 0; i < n_insns; i++)
+		p += sprintf(p, "mov.u32 r, 1;\n");
+	p += sprintf(p, "ret; }\n");
+	for (unsigned i = 0; i < n_kernels; i++)
+		p += sprintf(p, ".entry e%u() { call all; ret; }\n", i);
+	return made;
+}
+
+static void test_image_made_to_be_slow_is_left_alone(void **state)
+{
+	struct fixture *f = *state;
+	char *few = text_of_many(2, 100), *many = text_of_many(90, 100000);
+	struct gsb_variants *v = NULL;
+
+	assert_int_equal(gsb_variants_make(&f->r, many, strlen(many), 90, ALL, &v), -E2BIG);
+	assert_null(v);
+	gsb_variants_destroy(make(f, few));
+	free(many);
+	free(few);
+}
+
 /* ---- what is kept ---- */
 
 static void expect_same(const struct gsb_variants *a, const struct gsb_variants *b)
@@ -578,6 +606,7 @@ int main(void)
 		CASE(test_variants_are_hidden_by_their_names_alone),
 		CASE(test_kernel_with_such_a_name_stays_visible),
 		CASE(test_image_that_is_not_understood_is_left_alone),
+		CASE(test_image_made_to_be_slow_is_left_alone),
 		CASE(test_kept_is_what_was_made),
 		CASE(test_kept_is_used),
 		CASE(test_damaged_file_is_dropped_and_made_again),

@@ -97,7 +97,11 @@ struct work {
 	uint32_t wanted;
 	struct gsb_rewrite_job *jobs;
 	size_t n_jobs;
+	uint64_t n_judged; /* instructions, each for every kernel that reaches it */
 };
+
+/* Else thousands of kernels that reach the same million instructions would keep the loader for hours. */
+#define MAX_JUDGED ((uint64_t)1 << 23)
 
 static int look_at_words(const struct gsb_ptx_kernel *k, struct gsb_arena *arena,
 			 struct gsb_proof *v)
@@ -188,6 +192,15 @@ static bool reaches_further(const struct gsb_resize_facts *f)
 	return further;
 }
 
+static uint64_t instructions_of(const struct gsb_ptx_kernel *k)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < k->n_funcs; i++)
+		n += k->funcs[i]->n_insns;
+	return n;
+}
+
 static int judge(struct work *w, const struct gsb_ptx_func *f, struct gsb_proof *v)
 {
 	struct gsb_resize_facts facts;
@@ -204,6 +217,7 @@ static int judge(struct work *w, const struct gsb_ptx_func *f, struct gsb_proof 
 					.launch = facts.launch};
 		prove(&facts, w->wanted, v);
 		look_at_atomics(facts.kernel, v);
+		w->n_judged += instructions_of(facts.kernel);
 		if (v->shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT))
 			err = look_at_words(facts.kernel, &arena, v);
 	}
@@ -253,7 +267,8 @@ static int judge_all(struct gsb_variants *v, struct work *w)
 		return -ENOMEM;
 	for (uint32_t i = 0, n = 0; !err && i < m->n_funcs; i++)
 		if (is_kernel(m->funcs[i]))
-			err = judge(w, m->funcs[i], &v->proofs[n++]);
+			err = w->n_judged > MAX_JUDGED ? -E2BIG
+						       : judge(w, m->funcs[i], &v->proofs[n++]);
 	return err;
 }
 
