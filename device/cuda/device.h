@@ -148,8 +148,8 @@ struct cuda_device {
 	/* The device writes here: to a queue's word the number of what has ended, to that of a graph 1. */
 	volatile uint32_t *words, *marks;
 	_Atomic uint32_t ended[CUDA_N_QUEUES]; /* of each queue, as the engine has noticed it */
-	_Atomic uint64_t last
-		[CUDA_N_QUEUES]; /* what tells that all that was sent has: cuda_ends_with() */
+	_Atomic uint64_t
+		last[CUDA_N_QUEUES]; /* what tells that all that was sent has: cuda_ends_with() */
 	uint64_t words_taken[CUDA_N_QUEUES / 64];
 	bool no_words; /* the driver has refused to write two of them in one call */
 	struct gsb_queue *busy;
