@@ -374,10 +374,12 @@ static CUresult set_kernel_memory(const struct gsb_cu_ctx_life *life, CUlimit li
 	return result;
 }
 
-/* CUDA documents that it may be ignored, and clamped. Nothing goes by it here. */
+/* CUDA documents that it may be ignored, and nothing goes by it here; more than there can be an H200 refuses. A device without any has none left. */
 static CUresult set_hint(struct gsb_cu_ctx *ctx, CUlimit limit, size_t value, size_t most)
 {
-	ctx->limits[limit] = value < most ? value : most;
+	if (most && value > most)
+		return CUDA_ERROR_INVALID_VALUE;
+	ctx->limits[limit] = most ? value : 0;
 	return CUDA_SUCCESS;
 }
 

@@ -33,6 +33,7 @@ static void two_dimensions()
 		for (int x = 0; x < w; x++)
 			EXPECT(back[x * h + y] == in[y * w + x]);
 	CHECK_IS(cudaMemcpy2D(a, pa, in.data(), w - 1, w, h, cudaMemcpyHostToDevice), cudaErrorInvalidPitchValue);
+	CHECK(cudaMemcpy2D(a, pa, in.data(), w - 1, w, 0, cudaMemcpyHostToDevice)); /* of no rows */
 	CHECK_IS(cudaMemcpy2D(a, pa, in.data(), w, w, h, (cudaMemcpyKind)9), cudaErrorInvalidMemcpyDirection);
 	CHECK(cudaFree(a));
 	CHECK(cudaFree(b));

@@ -405,9 +405,13 @@ static void test_context_limits_are_honest(void **state)
 	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT,
 		     cu.cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, (size_t)1 << 40));
 	expect_hint(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 100, 100);
-	expect_hint(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 1000, 128);
+	expect_hint(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 128, 128);
+	assert_int_equal(cu.cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 129),
+			 CUDA_ERROR_INVALID_VALUE);
 	expect_hint(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 4096, 4096);
-	expect_hint(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, (size_t)1 << 40, 1 << 20);
+	assert_int_equal(cu.cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, (size_t)1 << 40),
+			 CUDA_ERROR_INVALID_VALUE);
+	expect_hint(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 1 << 20, 1 << 20);
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuCtxGetLimit(&value, (CUlimit)99));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuCtxSetLimit((CUlimit)99, 0));
 	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT, cu.cuCtxGetLimit(&value, (CUlimit)7));
