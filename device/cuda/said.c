@@ -13,9 +13,10 @@
 #define LINE_BYTES 4096	 /* a longer one comes as several */
 #define OUT_BYTES  65536 /* of a stream, until it is flushed */
 
-/* A stream's line that has not ended yet. */
+/* One of the two streams: its line that has not ended yet, and what of it was logged. Who prints much does not silence the other. */
 struct line {
-	size_t n;
+	size_t n, n_logged;
+	bool is_full;
 	char text[LINE_BYTES];
 };
 
@@ -23,8 +24,7 @@ static struct {
 	pthread_mutex_t lock;
 	FILE *err, *out;
 	struct line err_line, out_line;
-	size_t n_logged, n_kept;
-	bool is_full;
+	size_t n_kept;
 	char kept[CUDA_SAID_MAX];
 	cuda_said_print_fn *print; /* NULL: nobody listens */
 	void *print_arg;
@@ -39,28 +39,28 @@ static bool is_assertion(const struct line *l)
 }
 
 /* A kernel may fail in each of its threads. */
-static bool is_too_much(const struct line *l)
+static bool is_too_much(struct line *l)
 {
-	if (!said.is_full && said.n_logged + l->n <= CUDA_SAID_MAX)
+	if (!l->is_full && l->n_logged + l->n <= CUDA_SAID_MAX)
 		return false;
-	if (!said.is_full)
+	if (!l->is_full)
 		gsb_log(GSB_LOG_WARN, "cuda", "the driver says more than is kept");
-	said.is_full = true;
+	l->is_full = true;
 	return true;
 }
 
 /* Whether it was logged. */
-static bool log_line(const struct line *l)
+static bool log_line(struct line *l)
 {
 	if (is_too_much(l))
 		return false;
 	gsb_log(GSB_LOG_WARN, "cuda", "the driver says: %.*s", (int)strcspn(l->text, "\n"),
 		l->text);
-	said.n_logged += l->n;
+	l->n_logged += l->n;
 	return true;
 }
 
-static void end_err_line(const struct line *l)
+static void end_err_line(struct line *l)
 {
 	if (!log_line(l) || !is_assertion(l))
 		return;
@@ -68,12 +68,12 @@ static void end_err_line(const struct line *l)
 	said.n_kept += l->n;
 }
 
-static void end_out_line(const struct line *l)
+static void end_out_line(struct line *l)
 {
 	log_line(l);
 }
 
-static void take_lines(struct line *l, const char *text, size_t n, void (*end)(const struct line *))
+static void take_lines(struct line *l, const char *text, size_t n, void (*end)(struct line *))
 {
 	for (size_t i = 0; i < n; i++) {
 		l->text[l->n++] = text[i];

@@ -87,6 +87,19 @@ static void test_a_line_is_kept_when_it_has_ended(void **state)
 	expect_read(&at, "b.cu:1: g: block: [0,0,0], thread: [0,0,0] Assertion `5` failed.\n");
 }
 
+/* Nobody listens, and the log is full of it. */
+static void test_what_is_printed_does_not_silence_assertions(void **state)
+{
+	size_t at = cuda_said_bytes();
+
+	hear();
+	for (size_t i = 0; i < CUDA_SAID_MAX / 8; i++)
+		fputs("a line of 19 bytes\n", heard_out);
+	cuda_said_flush();
+	say_failed(7);
+	expect_read(&at, "a.cu:3: f: block: [0,0,0], thread: [7,0,0] Assertion `x` failed.\n");
+}
+
 /* The last test: nothing more is kept. */
 static void test_more_than_there_is_room_for_is_not_kept(void **state)
 {
@@ -180,6 +193,7 @@ int main(void)
 		cmocka_unit_test(test_a_line_is_kept_when_it_has_ended),
 		cmocka_unit_test(test_what_is_printed_is_for_who_listens),
 		cmocka_unit_test(test_what_is_printed_for_nobody_is_logged_by_lines),
+		cmocka_unit_test(test_what_is_printed_does_not_silence_assertions),
 		cmocka_unit_test(test_more_than_there_is_room_for_is_not_kept),
 	};
 
