@@ -281,12 +281,19 @@ CUresult hook_cuCtxGetDevice(CUdevice *dev, CUcontext handle)
 	return CUDA_SUCCESS;
 }
 
-/* After a fault, too. The primary context maps host memory, whether its flags say so or not. */
+/*
+ * After a fault, too. The primary context maps host memory, whether its flags say so or not; when it has been reset, and is current still, it has
+ * its flags, and maps nothing (as NVIDIA's runtime tells of one on an H200).
+ */
 CUresult hook_cuCtxGetFlags(unsigned *flags)
 {
 	struct gsb_cu_ctx_life life;
 	CUresult result = flags ? gsb_cu_ctx_life(&life) : CUDA_ERROR_INVALID_VALUE;
 
+	if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED && gsb_self.top.ctx == gsb_cu_ctx_primary()) {
+		*flags = gsb_self.top.ctx->flags;
+		return CUDA_SUCCESS;
+	}
 	if (!result)
 		*flags = life.ctx->flags | (life.ctx->is_primary ? CU_CTX_MAP_HOST : 0);
 	return result;

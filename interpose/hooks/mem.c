@@ -201,7 +201,10 @@ static CUresult allocate_behind_frees(size_t n, uint64_t wire, struct gsb_alloc 
 		if (!result)
 			result = allocate_device(n, wire, a);
 	}
-	return result;
+	/* It has failed meanwhile, and its engine may be gone: that is what the program is told. */
+	return result == CUDA_ERROR_OUT_OF_MEMORY && (gsb_cu_wire_error(wire) || !gsb_is_alive())
+		       ? allocate_device(n, wire, a)
+		       : result;
 }
 
 /* The memory is there when this returns, which is earlier than the stream's order asks for. */
