@@ -2178,6 +2178,13 @@ static void hear_driver(struct life *l, struct speaker *first, struct speaker *s
 		assert_int_equal(create_space_at(l, 1, &second->space), 0);
 }
 
+static void hear_two(struct life *l, struct speaker s[2])
+{
+	hear_driver(l, &s[0], &s[1]);
+	assert_int_equal(load_speaker(l, &s[0]), 0);
+	assert_int_equal(load_speaker(l, &s[1]), 0);
+}
+
 static void leave_driver(struct life *l, struct speaker *s, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -2195,9 +2202,7 @@ static void test_what_machine_code_prints_is_its_space_s(void **state)
 	struct life l = {0};
 	struct speaker s[2] = {0};
 
-	hear_driver(&l, &s[0], &s[1]);
-	assert_int_equal(load_speaker(&l, &s[0]), 0);
-	assert_int_equal(load_speaker(&l, &s[1]), 0);
+	hear_two(&l, s);
 	for (int i = 0; i < 2; i++) {
 		speak(&l, &s[i]);
 		assert_true(hear_all(&l, 1));
@@ -2214,9 +2219,7 @@ static void test_what_two_spaces_print_at_once_is_nobody_s(void **state)
 	struct life l = {0};
 	struct speaker s[2] = {0};
 
-	hear_driver(&l, &s[0], &s[1]);
-	assert_int_equal(load_speaker(&l, &s[0]), 0);
-	assert_int_equal(load_speaker(&l, &s[1]), 0);
+	hear_two(&l, s);
 	fake.run(false);
 	speak(&l, &s[0]);
 	speak(&l, &s[1]);
@@ -2239,10 +2242,8 @@ static void test_what_two_spaces_of_one_process_print_at_once_is_told(void **sta
 	int n = 0;
 
 	single = true;
-	hear_driver(&l, &s[0], &s[1]);
+	hear_two(&l, s);
 	single = false;
-	assert_int_equal(load_speaker(&l, &s[0]), 0);
-	assert_int_equal(load_speaker(&l, &s[1]), 0);
 	fake.run(false);
 	speak(&l, &s[0]);
 	speak(&l, &s[1]);
