@@ -216,8 +216,7 @@ static void test_indexes_of_a_context_are_taken_again_only_when_it_has_ended(voi
 	assert_cu(cu.cuEventCreate(&e, 0));
 	assert_cu(cu.cuCtxSetCurrent(context));
 	flush();
-	while (engine->n_blocked) /* this thread was: the engine looks from time to time */
-		sched_yield();
+	await_nobody_blocked();
 	engine->ignore_ring = true;
 	waiter_start(&w, destroy_context, a);
 	while (engine->n_blocked < 1)
@@ -980,8 +979,7 @@ static void test_free_waits_for_the_work_of_its_context(void **state)
 
 	assert_cu(cu.cuMemAlloc_v2(&a, 1000));
 	assert_cu(cu.cuMemAlloc_v2(&b, 1000));
-	while (engine->n_blocked) /* this thread was: the engine looks from time to time */
-		sched_yield();
+	await_nobody_blocked();
 	engine->hold = true;
 	assert_cu(cu.cuMemsetD8Async(b, 1, 1000, CU_STREAM_PER_THREAD));
 	waiter_start(&w, free_memory, &a);

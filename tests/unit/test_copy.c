@@ -114,8 +114,7 @@ static void test_staging_is_taken_again_only_when_its_copy_is_done(void **state)
 	assert_cu(cu.cuStreamSynchronize(NULL));
 	engine->hold = true;
 	assert_cu(cu.cuMemcpyHtoDAsync_v2(dev, host, ALL_STAGING, NULL));
-	while (engine->n_blocked) /* this thread was: the engine looks from time to time */
-		sched_yield();
+	await_nobody_blocked();
 	waiter_start(&w, call_htod_behind_all, NULL);
 	while (!engine->n_blocked && !w.is_back)
 		sched_yield();
@@ -199,8 +198,7 @@ static void test_copy_to_memory_that_is_freed_meanwhile_is_refused(void **state)
 	assert_cu(cu.cuMemAlloc_v2(&freed, 4096));
 	engine->hold = true;
 	assert_cu(cu.cuMemsetD8Async(dev, 1, 16, NULL));
-	while (engine->n_blocked) /* this thread was: the engine looks from time to time */
-		sched_yield();
+	await_nobody_blocked();
 	waiter_start(&w, call_htod_to, &freed);
 	while (!engine->n_blocked && !w.is_back)
 		sched_yield();
@@ -285,6 +283,7 @@ static void test_large_copy_to_pageable_takes_what_has_come(void **state)
 	struct waiter w;
 
 	memset(host, 0, BIG);
+	await_nobody_blocked();
 	engine->hold = true;
 	waiter_start(&w, call_dtoh_of_all, host);
 	while (!engine->n_blocked)
