@@ -221,6 +221,10 @@ struct gsb_device_ops {
 	 * calls it pins it in the end, be it to unpin it at once. So of a mapping of backing_of_host: what is to be quick is backing_access, and it may
 	 * be unmapped instead. NULL = it is quick. */
 	void (*host_prepare)(struct gsb_device *dev, uint64_t owner, uint64_t addr, uint64_t size);
+	/* Any thread but the engine's, before host_prepare, which the device has, too: the page at addr of an owner's host window, which is mapped so by the
+	 * engine, is the one that the window's file has at @from. NULL: nobody else maps that window. -errno. */
+	int (*host_page)(struct gsb_device *dev, uint64_t owner, int fd, uint64_t addr,
+			 uint64_t from);
 	int (*host_pin)(struct gsb_space *space, uint64_t addr,
 			uint64_t size); /* within the host window; later */
 	int (*host_unpin)(struct gsb_space *space, uint64_t addr, uint64_t size);

@@ -165,6 +165,17 @@ int gsb_window_block_again(uint64_t base, uint64_t size)
 	return p == MAP_FAILED ? -errno : 0;
 }
 
+int gsb_window_page(int fd, uint64_t addr, uint64_t from)
+{
+	void *p = mmap((void *)(uintptr_t)addr, GSB_WINDOW_PAGE, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, (off_t)from);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	madvise(p, GSB_WINDOW_PAGE, MADV_DONTFORK);
+	return 0;
+}
+
 /*
  * To where an anonymous mapping of that size would be, for it lies so that tables of pages are moved as they are. That place is a hint: were it
  * kept until then and the move failed, the kernel might have given it up already, and to another thread. What stays behind has no pages.

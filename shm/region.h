@@ -9,6 +9,8 @@
 
 #include "gsb/wire.h"
 
+#define GSB_WINDOW_PAGE 4096u
+
 /*
  * gsb_memfd_create() - a memfd of a fixed size: sealed against grow, shrink, further seals; CLOEXEC
  * Pages appear when touched; they read as zero. Return: 0, -errno.
@@ -32,6 +34,8 @@ int gsb_window_map(int fd, uint64_t base, uint64_t size);
 /* The pages at [from, from + size) of a window once more, at base, in place of what blocks those numbers; and those blocked again. -errno. */
 int gsb_window_map_again(uint64_t from, uint64_t base, uint64_t size);
 int gsb_window_block_again(uint64_t base, uint64_t size);
+/* The page that fd has at @from, at addr in a window of that file, in place of the one there. -errno. */
+int gsb_window_page(int fd, uint64_t addr, uint64_t from);
 /* Take the numbers [base, base + size) out of use: PROT_NONE, no memory behind. -EEXIST as above. */
 int gsb_window_block(uint64_t base, uint64_t size);
 void gsb_window_unmap(uint64_t base, uint64_t size);

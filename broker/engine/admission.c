@@ -192,6 +192,7 @@ static int make_host_window(struct gsb_tenant *t)
 	t->host_fd = fd;
 	gsb_ranges_init(&t->host_taken, base, size);
 	gsb_ranges_init(&t->host_freed, base, size);
+	gsb_ranges_init(&t->host_aliases, base, size);
 	gsb_ranges_init(&t->host_live, base, size);
 	gsb_ranges_init(&t->host_owned, base, size);
 	return 0;
@@ -298,11 +299,12 @@ static void release_all(struct gsb_tenant *t)
 	gsb_table_finish(&t->modules);
 	gsb_table_finish(&t->functions);
 	gsb_queues_finish(&t->queues);
+	release_memory(t);
 	gsb_ranges_finish(&t->host_taken);
 	gsb_ranges_finish(&t->host_freed);
+	gsb_ranges_finish(&t->host_aliases);
 	gsb_ranges_finish(&t->host_live);
 	gsb_ranges_finish(&t->host_owned);
-	release_memory(t);
 	close_fd(t->doorbell.fd);
 }
 

@@ -309,6 +309,12 @@ static int on_HostAlloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return gsb_memory_host_alloc(t, rec, b);
 }
 
+static int on_HostMirror(struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_rec_host_mirror *b)
+{
+	return gsb_memory_host_mirror(t, rec, b);
+}
+
 static int on_HostFree(struct gsb_tenant *t, const struct gsb_rec *rec,
 		       const struct gsb_rec_mem_free *b)
 {

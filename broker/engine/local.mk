@@ -46,6 +46,7 @@ libengine_la_SOURCES = \
 	broker/engine/memory/grant.c broker/engine/memory/grant.h \
 	broker/engine/memory/kept.c broker/engine/memory/kept.h \
 	broker/engine/memory/pinner.c broker/engine/memory/pinner.h \
+	broker/engine/memory/alias.c broker/engine/memory/alias.h \
 	broker/engine/memory/puncher.c broker/engine/memory/puncher.h \
 	broker/engine/memory/host.c broker/engine/memory/host.h \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
@@ -122,6 +123,7 @@ engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_shared \
 	tests/unit/test_engine_later \
 	tests/unit/test_engine_share \
+	tests/unit/test_engine_mirror \
 	tests/unit/test_engine_virtual \
 	tests/unit/test_mailbox \
 	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_resize tests/unit/test_engine_upload \
@@ -177,6 +179,9 @@ tests_unit_test_engine_share_LDADD = $(engine_test_libs)
 tests_unit_test_mailbox_SOURCES = tests/unit/test_mailbox.c broker/engine/tenant/mailbox.c broker/engine/tenant/mailbox.h
 tests_unit_test_mailbox_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_mailbox_LDADD = libbase.la $(CMOCKA_LIBS)
+tests_unit_test_engine_mirror_SOURCES = tests/unit/test_engine_mirror.c $(engine_kit)
+tests_unit_test_engine_mirror_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_mirror_LDADD = $(engine_test_libs)
 tests_unit_test_engine_virtual_SOURCES = tests/unit/test_engine_virtual.c $(engine_kit)
 tests_unit_test_engine_virtual_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_virtual_LDADD = $(engine_test_libs)

@@ -278,8 +278,14 @@ static int do_texture_destroy(struct lane_server *s, struct lane_msg *m, int fd)
 
 static int do_host_prepare(struct lane_server *s, struct lane_msg *m, int fd)
 {
-	s->ops->host_prepare(s->dev, m->n[0], m->n[1], m->n[2]);
+	if (s->ops->host_prepare)
+		s->ops->host_prepare(s->dev, m->n[0], m->n[1], m->n[2]);
 	return 0;
+}
+
+static int do_host_page(struct lane_server *s, struct lane_msg *m, int fd)
+{
+	return fd < 0 ? -EBADF : gsb_window_page(fd, m->n[0], m->n[1]);
 }
 
 static int do_host_pin(struct lane_server *s, struct lane_msg *m, int fd)

@@ -322,18 +322,30 @@ static int lanes_texture_destroy(struct gsb_space *space, uint64_t handle, bool 
 /* ---- memory of the host ---- */
 
 /* The space or the backing for which it is prepared stays until that is done, and so does its lane. */
-static void lanes_host_prepare(struct gsb_device *base, uint64_t owner, uint64_t addr,
-			       uint64_t size)
+static int call_lane_of(struct gsb_device *base, uint64_t owner, struct lane_call *call)
 {
-	struct lane_call call = {.op = LANE_host_prepare, .n = {owner, addr, size}};
 	struct lanes_device *dev = to_lanes(base);
 	struct lane *l;
 
 	pthread_mutex_lock(&dev->list_lock);
 	l = lane_of(dev, owner);
 	pthread_mutex_unlock(&dev->list_lock);
-	if (l)
-		lane_call(l, &call);
+	return l ? lane_call(l, call) : 0;
+}
+
+static void lanes_host_prepare(struct gsb_device *dev, uint64_t owner, uint64_t addr, uint64_t size)
+{
+	struct lane_call call = {.op = LANE_host_prepare, .n = {owner, addr, size}};
+
+	call_lane_of(dev, owner, &call);
+}
+
+static int lanes_host_page(struct gsb_device *dev, uint64_t owner, int fd, uint64_t addr,
+			   uint64_t from)
+{
+	struct lane_call call = {.op = LANE_host_page, .n = {addr, from}, .fd = fd};
+
+	return call_lane_of(dev, owner, &call);
 }
 
 static int lanes_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size)
@@ -1109,6 +1121,7 @@ const struct gsb_device_ops gsb_lanes_ops = {
 	.texture_create = lanes_texture_create,
 	.texture_destroy = lanes_texture_destroy,
 	.host_prepare = lanes_host_prepare,
+	.host_page = lanes_host_page,
 	.host_pin = lanes_host_pin,
 	.host_unpin = lanes_host_unpin,
 	.buffer_share = lanes_buffer_share,

@@ -33,7 +33,7 @@
 #define GSB_WIRE_MAGIC 0x31576b72425347ffull /* also tells the byte order */
 #define GSB_WIRE_MAJOR 3		     /* differs: no understanding */
 #define GSB_WIRE_MINOR \
-	4 /* higher: more records, same layout; 1: STARTING; 2: RANGE; 3: IPC; 4: BACKING_OF_HOST. It goes on from major to major */
+	5 /* higher: more records, same layout; 1: STARTING; 2: RANGE; 3: IPC; 4: BACKING_OF_HOST; 5: HOST_MIRROR. It goes on from major to major */
 
 /* Feature bits of hello; a bit that a side does not know is refused by name. */
 #define GSB_FEATURE_STAGING	(1ull << 0) /* copies through the staging memfd: always there */
@@ -239,6 +239,13 @@ struct gsb_rec_mem_alloc {
 	uint64_t size;
 	uint32_t flags; /* HOST_ALLOC: CU_MEMHOSTALLOC_*, GSB_HOST_OF_PROCESS */
 	uint32_t zero;
+};
+
+struct gsb_rec_host_mirror {
+	uint64_t ctx;
+	uint64_t size; /* whole pages */
+	uint64_t shared
+		[2]; /* its first page, and its last, are these of live pinned memory; 0: pages of its own */
 };
 
 struct gsb_rec_array_alloc {

@@ -58,6 +58,8 @@ void kit_edit(uint8_t *bytes, size_t size, const uint8_t *e)
 void kit_post_session(struct kit_tenant *t, uint64_t mem)
 {
 	struct gsb_rec_mem_alloc alloc = {.ctx = kit_ctx(0), .size = 256};
+	struct gsb_rec_host_mirror mirror = {
+		.ctx = kit_ctx(0), .size = 8192, .shared = {GSB_HOST_WINDOW_BASE}};
 	struct gsb_rec_array_alloc array = {
 		.ctx = kit_ctx(0),
 		.array = {8, 8, 0, 0, CU_AD_FORMAT_FLOAT, .n_channels = 1, .n_levels = 3}};
@@ -114,6 +116,7 @@ void kit_post_session(struct kit_tenant *t, uint64_t mem)
 	kit_post_call(t, GSB_REC_TEXTURE_CREATE, &texture, sizeof(texture), NULL, 0);
 	kit_post_call(t, GSB_REC_TEXTURE_DESTROY, &no_texture, sizeof(no_texture), NULL, 0);
 	kit_post_call(t, GSB_REC_HOST_ALLOC, &alloc, sizeof(alloc), NULL, 0);
+	kit_post_call(t, GSB_REC_HOST_MIRROR, &mirror, sizeof(mirror), NULL, 0);
 	kit_post_call(t, GSB_REC_OCCUPANCY, &occupancy, sizeof(occupancy), NULL, 0);
 	kit_post_call(t, GSB_REC_TENSOR_MAP, &tensor, sizeof(tensor), NULL, 0);
 	kit_post_call(t, GSB_REC_FUNCTION_NAME, &name, sizeof(name), NULL, 0);

@@ -244,6 +244,8 @@ static const struct bad_record bad_records[] = {
 	{"mem info: context", GSB_REC_MEM_INFO, .ctx = {kit_ctx(9)}, .why = "MemInfo with context"},
 	{"host alloc: context", GSB_REC_HOST_ALLOC, .mem_alloc = {kit_ctx(9), 64},
 	 .why = "HostAlloc with context"},
+	{"host mirror: context", GSB_REC_HOST_MIRROR, .mem_alloc = {kit_ctx(9), 4096},
+	 .why = "HostMirror with context"},
 	{"host free: of the process, nothing there", GSB_REC_HOST_FREE, .mem_free = {0, 0x1000},
 	 .why = "no allocation begins"},
 	{"host free: nothing there", GSB_REC_HOST_FREE, .mem_free = {kit_ctx(0), 0x1000},

@@ -146,6 +146,7 @@ static const struct call {
 	union {
 		struct gsb_rec_ctx_create ctx;
 		struct gsb_rec_mem_alloc alloc;
+		struct gsb_rec_host_mirror mirror;
 		struct gsb_rec_kernel_memory heap;
 		struct gsb_rec_object object;
 		struct gsb_rec_function_name name;
@@ -160,6 +161,8 @@ static const struct call {
 	{GSB_REC_MEM_ALLOC, .alloc = {kit_ctx(0), PAGE, 0, 0}, sizeof(struct gsb_rec_mem_alloc),
 	 NULL, CUDA_SUCCESS},
 	{GSB_REC_HOST_ALLOC, .alloc = {kit_ctx(0), PAGE, 0, 0}, sizeof(struct gsb_rec_mem_alloc),
+	 NULL, CUDA_SUCCESS},
+	{GSB_REC_HOST_MIRROR, .mirror = {kit_ctx(0), PAGE, {0}}, sizeof(struct gsb_rec_host_mirror),
 	 NULL, CUDA_SUCCESS},
 	{GSB_REC_KERNEL_MEMORY, .heap = {kit_ctx(0), 1 << 20, GSB_KERNEL_HEAP, 0},
 	 sizeof(struct gsb_rec_kernel_memory), NULL, CUDA_SUCCESS},

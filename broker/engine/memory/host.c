@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/compiler.h"
 #include "base/log.h"
+#include "broker/engine/memory/alias.h"
 #include "broker/engine/memory/drain.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/memory/pinner.h"
@@ -18,7 +20,7 @@
 #include "broker/engine/tenant/tenant.h"
 #include "shm/region.h"
 
-#define HOST_PAGE_BYTES 4096
+#define HOST_PAGE_BYTES GSB_WINDOW_PAGE
 
 /* ---- in the spaces of contexts ---- */
 
@@ -168,6 +170,8 @@ static int add_pinned(struct gsb_tenant *t, const struct pinning *p)
 	return 0;
 }
 
+static void let_go(struct gsb_tenant *t, uint64_t addr, uint64_t size);
+
 /* If it is in vain it is given back. */
 static void spaces_pinned(struct gsb_later *l, int err)
 {
@@ -179,101 +183,171 @@ static void spaces_pinned(struct gsb_later *l, int err)
 		err = add_pinned(t, p);
 	if (err) {
 		unpin_spaces(t, p->addr, p->size, p->i);
-		gsb_memory_host_drop(t, p->addr);
+		let_go(t, p->addr, p->size);
 	}
 	answer_alloc(t, &l->call, p->asked, p->addr, err);
 }
 
-static void make_pinned(struct gsb_ctx *ctx, struct gsb_ranges *owned, const struct gsb_rec *call,
-			uint64_t asked, uint64_t addr)
+/* What is asked for, with numbers. */
+struct wanted {
+	struct gsb_ctx *ctx;
+	struct gsb_ranges *owned; /* of whose it will be */
+	struct gsb_rec call;
+	uint64_t asked, addr, size; /* bytes; whole pages */
+	uint64_t shared[2];	    /* as gsb_alias_make() has them */
+};
+
+static void make_pinned(const struct wanted *w)
 {
 	struct pinning p = {
-		.later = {.tenant = ctx->tenant,
-			  .ctx = ctx,
-			  .call = *call,
+		.later = {.tenant = w->ctx->tenant,
+			  .ctx = w->ctx,
+			  .call = w->call,
 			  .ask = pin_spaces,
 			  .done = spaces_pinned},
-		.owned = owned,
-		.addr = addr,
-		.size = gsb_ranges_find(&ctx->tenant->host_taken, addr)->size,
-		.asked = asked,
+		.owned = w->owned,
+		.addr = w->addr,
+		.size = w->size,
+		.asked = w->asked,
 	};
 
 	gsb_later_run(&p.later, sizeof(p));
 }
 
+static void fail(const struct wanted *w, int err)
+{
+	let_go(w->ctx->tenant, w->addr, w->size);
+	answer_alloc(w->ctx->tenant, &w->call, w->asked, w->addr, err);
+}
+
+static struct gsb_host_window window_of(const struct gsb_tenant *t)
+{
+	return (struct gsb_host_window){.dev = t->dev,
+					.owner = gsb_tenant_owner(t),
+					.base = t->host_taken.base,
+					.fd = t->host_fd};
+}
+
 /* Memory that a thread makes ready. It counts as work of its context. */
 struct preparation {
 	struct gsb_pin_job job;
-	struct gsb_ctx *ctx;
+	struct wanted wanted;
 	struct gsb_fence *fence;
-	struct gsb_ranges *owned; /* of whose it will be */
-	struct gsb_rec call;
-	uint64_t size; /* as asked for */
 };
 
 /* What was prepared for nobody has to be pinned all the same, to be given up. */
 static void prepared(struct gsb_mail *m)
 {
 	struct preparation *p = gsb_container_of(m, struct preparation, job.mail);
-	struct gsb_ctx *ctx = p->ctx;
+	struct gsb_ctx *ctx = p->wanted.ctx;
 	struct gsb_tenant *t = ctx->tenant;
 	struct gsb_fence *fence = p->fence;
 
-	make_pinned(ctx, p->owned, &p->call, p->size, p->job.addr);
+	if (p->job.err)
+		fail(&p->wanted, p->job.err);
+	else
+		make_pinned(&p->wanted);
 	free(p);
 	gsb_tenant_job_end(t);
 	gsb_fence_release(&ctx->order, fence);
 }
 
-static int prepare(struct gsb_ctx *ctx, struct gsb_ranges *owned, const struct gsb_rec *call,
-		   uint64_t size, uint64_t addr)
+static void prepare(const struct wanted *w)
 {
+	struct gsb_tenant *t = w->ctx->tenant;
 	struct preparation *p = malloc(sizeof(*p));
 
-	if (!p)
-		return -ENOMEM;
+	if (!p) {
+		fail(w, -ENOMEM);
+		return;
+	}
 	*p = (struct preparation){
 		.job = {.mail.collected = prepared,
-			.owner = gsb_tenant_owner(ctx->tenant),
-			.addr = addr,
-			.size = gsb_ranges_find(&ctx->tenant->host_taken, addr)->size},
-		.ctx = ctx,
-		.fence = gsb_fence_hold(&ctx->order),
-		.owned = owned,
-		.call = *call,
-		.size = size,
+			.owner = gsb_tenant_owner(t),
+			.addr = w->addr,
+			.size = w->size,
+			.window = window_of(t),
+			.shared = {w->shared[0], w->shared[1]}},
+		.wanted = *w,
+		.fence = gsb_fence_hold(&w->ctx->order),
 	};
-	gsb_tenant_job_begin(ctx->tenant);
-	gsb_pinner_give(ctx->tenant->pinner, &p->job);
+	gsb_tenant_job_begin(t);
+	gsb_pinner_give(t->pinner, &p->job);
+}
+
+static void make_aliases(const struct wanted *w)
+{
+	const struct gsb_host_window window = window_of(w->ctx->tenant);
+	int err = gsb_alias_make(&window, w->addr, w->size, w->shared);
+
+	if (err)
+		fail(w, err);
+	else
+		make_pinned(w);
+}
+
+/* Its context is there. */
+static int alloc(struct gsb_tenant *t, struct wanted *w)
+{
+	int err;
+
+	if (gsb_memory_host_is_going(t))
+		return -EAGAIN;
+	err = gsb_memory_host_take(t, w->asked, HOST_PAGE_BYTES, &w->addr);
+	if (err) {
+		answer_alloc(t, &w->call, w->asked, 0, err);
+		return 0;
+	}
+	w->size = gsb_ranges_find(&t->host_taken, w->addr)->size;
+	err = gsb_alias_note(&t->host_aliases, w->addr, w->size, w->shared);
+	if (err)
+		fail(w, err);
+	else if (t->dev->ops->host_prepare)
+		prepare(w);
+	else
+		make_aliases(w);
 	return 0;
 }
 
 int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_mem_alloc *body)
 {
-	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
-	struct gsb_ranges *owned;
-	uint64_t addr = 0;
-	int err;
+	struct wanted w = {.ctx = gsb_ctx_find(t, body->ctx), .call = *rec, .asked = body->size};
 
-	if (!ctx)
+	if (!w.ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
-	if (gsb_memory_host_is_going(t))
-		return -EAGAIN;
-	owned = owned_by(t, body->flags & GSB_HOST_OF_PROCESS ? NULL : ctx);
-	err = gsb_memory_host_take(t, body->size, HOST_PAGE_BYTES, &addr);
-	if (!err && t->dev->ops->host_prepare) {
-		if (!prepare(ctx, owned, rec, body->size, addr))
-			return 0;
-		gsb_memory_host_drop(t, addr);
-		err = -ENOMEM;
-	} else if (!err) {
-		make_pinned(ctx, owned, rec, body->size, addr);
-		return 0;
-	}
-	answer_alloc(t, rec, body->size, addr, err);
-	return 0;
+	w.owned = owned_by(t, body->flags & GSB_HOST_OF_PROCESS ? NULL : w.ctx);
+	return alloc(t, &w);
+}
+
+/* A page that a record may name. What its tenant frees meanwhile is its own affair, and stays memory of its own. */
+static bool is_page(const struct gsb_tenant *t, uint64_t page)
+{
+	return !(page % HOST_PAGE_BYTES) && gsb_ranges_find(&t->host_live, page);
+}
+
+static bool is_sane(const struct gsb_tenant *t, const struct gsb_rec_host_mirror *b)
+{
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(b->shared); i++)
+		if (b->shared[i] && !is_page(t, b->shared[i]))
+			return false;
+	return !(b->size % HOST_PAGE_BYTES) && (b->size > HOST_PAGE_BYTES || !b->shared[1]);
+}
+
+int gsb_memory_host_mirror(struct gsb_tenant *t, const struct gsb_rec *rec,
+			   const struct gsb_rec_host_mirror *body)
+{
+	struct wanted w = {.ctx = gsb_ctx_find(t, body->ctx),
+			   .call = *rec,
+			   .asked = body->size,
+			   .shared = {body->shared[0], body->shared[1]}};
+
+	if (!w.ctx)
+		return gsb_no_such(t, rec, "context", body->ctx);
+	if (!is_sane(t, body))
+		return gsb_tenant_fail_call(t, rec, -EINVAL);
+	w.owned = &w.ctx->host_owned;
+	return alloc(t, &w);
 }
 
 /* ---- the end of it ---- */
@@ -307,6 +381,15 @@ static void give_numbers(struct gsb_tenant *t, struct gsb_ranges *freed, int err
 	gsb_ranges_finish(freed);
 }
 
+/* Numbers at which there may still be others' pages are not used again. */
+static void keep_numbers(struct gsb_tenant *t, struct gsb_ranges *freed, int err)
+{
+	gsb_tenant_log(t, GSB_LOG_WARN, "memory",
+		       "tenant %u: addresses of freed pinned memory are lost to it: %s", t->id,
+		       strerror(-err));
+	gsb_ranges_finish(freed);
+}
+
 static void punch(struct gsb_tenant *t);
 
 static void punched(struct gsb_punch_job *job)
@@ -315,7 +398,14 @@ static void punched(struct gsb_punch_job *job)
 	struct gsb_tenant *t = p->tenant;
 
 	t->punching = false;
-	give_numbers(t, &job->ranges, job->err);
+	if (job->alias_err)
+		keep_numbers(t, &job->ranges, job->alias_err);
+	else
+		give_numbers(t, &job->ranges, job->err);
+	for (size_t i = 0; !job->alias_err && i < job->aliases.n_items; i++)
+		gsb_ranges_remove(&t->host_aliases, job->aliases.items[i].start,
+				  &(struct gsb_range){0});
+	gsb_ranges_finish(&job->aliases);
 	free(p);
 	if (t->host_freed.n_items)
 		punch(t);
@@ -326,17 +416,24 @@ static void punched(struct gsb_punch_job *job)
 static int begin_punching(struct gsb_tenant *t, const struct gsb_ranges *freed)
 {
 	struct punching *p = malloc(sizeof(*p));
-	int err;
+	int err = 0;
 
 	if (!p)
 		return -ENOMEM;
 	*p = (struct punching){
-		.job = {.fd = t->host_fd, .base = freed->base, .ranges = *freed, .done = punched},
+		.job = {.window = window_of(t), .ranges = *freed, .done = punched},
 		.tenant = t,
 	};
-	err = gsb_puncher_give(t->mailbox, &p->job);
-	if (err)
+	gsb_ranges_init(&p->job.aliases, freed->base, freed->size);
+	for (size_t i = 0; !err && i < freed->n_items; i++)
+		err = gsb_alias_find(&t->host_aliases, freed->items[i].start, freed->items[i].size,
+				     &p->job.aliases);
+	if (!err)
+		err = gsb_puncher_give(t->mailbox, &p->job);
+	if (err) {
+		gsb_ranges_finish(&p->job.aliases);
 		free(p);
+	}
 	return err;
 }
 
@@ -351,30 +448,36 @@ static void punch(struct gsb_tenant *t)
 	gsb_ranges_init(&t->host_freed, freed.base, freed.size);
 	err = begin_punching(t, &freed);
 	if (err) {
-		give_numbers(t, &freed, err);
+		if (t->host_aliases.n_items)
+			keep_numbers(t, &freed, err);
+		else
+			give_numbers(t, &freed, err);
 		return;
 	}
 	t->punching = true;
 	gsb_tenant_job_begin(t);
 }
 
+static void let_go(struct gsb_tenant *t, uint64_t addr, uint64_t size)
+{
+	int err = gsb_ranges_add(&t->host_freed, addr, size);
+
+	if (err)
+		note_kept(t, err);
+	else if (!t->punching)
+		punch(t);
+}
+
 void gsb_memory_host_give(struct gsb_tenant *t, uint64_t addr)
 {
 	const struct gsb_range *r = gsb_ranges_find(&t->host_taken, addr);
-	int err;
 
 	if (!r || r->start != addr)
 		return;
 	t->host_used_bytes -= r->size;
 	gsb_trace(FREED, freed, t->id, .addr = addr, .bytes = r->size,
 		  .memory = GSB_TRACE_MEMORY_PINNED);
-	err = gsb_ranges_add(&t->host_freed, addr, r->size);
-	if (err) {
-		note_kept(t, err);
-		gsb_ranges_remove(&t->host_taken, addr, &(struct gsb_range){0});
-	} else if (!t->punching) {
-		punch(t);
-	}
+	let_go(t, addr, r->size);
 }
 
 static void release_host(struct gsb_tenant *t, uint64_t addr)
@@ -505,6 +608,16 @@ void gsb_memory_host_ctx_finish(struct gsb_ctx *ctx)
 
 /* ---- the end of a tenant ---- */
 
+/* Here alone: then all of the window is one mapping again, which can be moved. */
+static void end_aliases(const struct gsb_tenant *t, uint64_t base)
+{
+	for (size_t i = 0; i < t->host_aliases.n_items; i++) {
+		const uint64_t addr = t->host_aliases.items[i].start;
+
+		gsb_window_page(t->host_fd, addr, addr - base);
+	}
+}
+
 struct gsb_gone gsb_memory_host_leave(struct gsb_tenant *t)
 {
 	const uint64_t base = gsb_host_window_base(t->slot), size = t->limits.host_mem_bytes;
@@ -512,6 +625,7 @@ struct gsb_gone gsb_memory_host_leave(struct gsb_tenant *t)
 
 	if (t->host_fd < 0)
 		return gone;
+	end_aliases(t, base);
 	gone.at = gsb_window_move(base, size);
 	if (!gone.at)
 		gsb_window_unmap(base, size);

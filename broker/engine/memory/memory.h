@@ -35,6 +35,8 @@ int gsb_memory_free_async(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ctx);
 int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_mem_alloc *body);
+int gsb_memory_host_mirror(struct gsb_tenant *t, const struct gsb_rec *rec,
+			   const struct gsb_rec_host_mirror *body);
 /* Its window and the file of that, to be swept. The window's numbers are free at once. */
 struct gsb_gone gsb_memory_host_leave(struct gsb_tenant *t);
 int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,

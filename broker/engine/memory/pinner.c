@@ -21,6 +21,13 @@ static struct gsb_mail *wait_for_job(struct gsb_pinner *p)
 	return m;
 }
 
+static void do_job(struct gsb_device *dev, struct gsb_pin_job *job)
+{
+	job->err = gsb_alias_make(&job->window, job->addr, job->size, job->shared);
+	if (!job->err)
+		dev->ops->host_prepare(dev, job->owner, job->addr, job->size);
+}
+
 static void *pinner_main(void *arg)
 {
 	struct gsb_pinner *p = arg;
@@ -28,9 +35,7 @@ static void *pinner_main(void *arg)
 
 	pthread_setname_np(pthread_self(), GSB_PINNER_NAME);
 	while ((m = wait_for_job(p))) {
-		const struct gsb_pin_job *job = gsb_container_of(m, struct gsb_pin_job, mail);
-
-		p->dev->ops->host_prepare(p->dev, job->owner, job->addr, job->size);
+		do_job(p->dev, gsb_container_of(m, struct gsb_pin_job, mail));
 		gsb_mailbox_put(p->box, m);
 	}
 	return NULL;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "broker/engine/memory/alias.h"
 #include "broker/engine/tenant/mailbox.h"
 #include "device/ops.h"
 
@@ -17,7 +18,10 @@
 /* Its giver's memory again when it is collected. */
 struct gsb_pin_job {
 	struct gsb_mail mail;
-	uint64_t owner, addr, size; /* as host_prepare of ops.h has them */
+	uint64_t owner, addr, size;    /* as host_prepare of ops.h has them */
+	struct gsb_host_window window; /* of pages that are aliases: */
+	uint64_t shared[2];	       /* as gsb_alias_make() has them */
+	int err;		       /* of aliases, whose memory is not ready */
 };
 
 struct gsb_pinner {

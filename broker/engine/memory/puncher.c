@@ -17,8 +17,8 @@
 
 static void punch(struct gsb_punch_job *job, const struct gsb_range *r)
 {
-	if (fallocate(job->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		      (off_t)(r->start - job->base), (off_t)r->size))
+	if (fallocate(job->window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		      (off_t)(r->start - job->window.base), (off_t)r->size))
 		job->err = -errno;
 }
 
@@ -46,6 +46,7 @@ static void *puncher_main(void *arg)
 	pthread_setname_np(pthread_self(), PUNCHER_NAME);
 	for (size_t i = 0; i < job->ranges.n_items; i++)
 		punch(job, &job->ranges.items[i]);
+	job->alias_err = gsb_alias_end(&job->window, &job->aliases);
 	for (unsigned i = 0; i < job->n_gone; i++)
 		sweep(&job->gone[i]);
 	gsb_mailbox_put(job->box, &job->mail);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "broker/engine/memory/alias.h"
 #include "broker/engine/tenant/mailbox.h"
 #include "device/range.h"
 
@@ -28,10 +29,11 @@ struct gsb_punch_job {
 	struct gsb_mail mail;
 	struct gsb_mailbox *box;
 	pthread_t thread;
-	int fd;
-	uint64_t base;		  /* the address of its first byte */
-	struct gsb_ranges ranges; /* what is to have no pages */
-	int err;		  /* of one that keeps them */
+	struct gsb_host_window window;
+	struct gsb_ranges ranges;  /* what is to have no pages */
+	int err;		   /* of one that keeps them */
+	struct gsb_ranges aliases; /* in these: they end */
+	int alias_err;		   /* of one that does not */
 	struct gsb_gone gone[GSB_N_GONE];
 	unsigned n_gone;
 	void (*done)(struct gsb_punch_job *job);

@@ -107,10 +107,11 @@ struct gsb_tenant {
 	uint8_t *staging;
 	struct gsb_ranges host_taken, host_live; /* pinned memory: allocated; may be named */
 	struct gsb_ranges host_owned;		 /* of that, what goes with no context */
-	struct gsb_ranges host_freed; /* taken, and of no use but that its pages are to go */
-	bool punching;		      /* those of what was freed before it are going */
-	struct gsb_virtual *virtual;  /* memory/virtual.h; NULL: it has none */
-	struct gsb_kept_memory *kept; /* memory/kept.h; NULL: it has never kept any */
+	struct gsb_ranges host_freed;	/* taken, and of no use but that its pages are to go */
+	struct gsb_ranges host_aliases; /* pages of it that are others' pages: memory/alias.h */
+	bool punching;			/* those of what was freed before it are going */
+	struct gsb_virtual *virtual;	/* memory/virtual.h; NULL: it has none */
+	struct gsb_kept_memory *kept;	/* memory/kept.h; NULL: it has never kept any */
 	int region_fd, staging_fd, host_fd;
 	struct gsb_later *pinning; /* who pins in its contexts, or makes one: one at a time */
 	struct gsb_ctx *making;	   /* the context that is made meanwhile; NULL: none */
