@@ -34,6 +34,7 @@ interpose_sources = \
 	interpose/cu/function.c interpose/cu/function.h \
 	interpose/cu/graph.c interpose/cu/graph.h \
 	interpose/cu/hold.c interpose/cu/hold.h \
+	interpose/cu/swap.c interpose/cu/swap.h \
 	interpose/cu/kept.c interpose/cu/kept.h \
 	interpose/cu/host_call.c interpose/cu/host_call.h \
 	interpose/cu/library.c interpose/cu/library.h \
@@ -70,6 +71,7 @@ interpose_sources = \
 	interpose/hooks/launch.c \
 	interpose/hooks/link.c \
 	interpose/hooks/managed.c \
+	interpose/hooks/registered.c \
 	interpose/hooks/mem.c \
 	interpose/hooks/mem_op.c \
 	interpose/hooks/module.c \
@@ -142,7 +144,7 @@ tests_unit_test_crew_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_crew_LDFLAGS = -Wl,--wrap=gsb_spare_look,--wrap=getrusage
 tests_unit_test_crew_LDADD = libbase.la $(CMOCKA_LIBS)
 tests_unit_test_registered_SOURCES = tests/unit/test_registered.c interpose/core/helper.c interpose/core/helper.h interpose/cu/aside.c interpose/cu/aside.h \
-	interpose/cu/hold.c interpose/cu/hold.h interpose/cu/registered.c interpose/cu/registered.h
+	interpose/cu/hold.c interpose/cu/hold.h interpose/cu/registered.c interpose/cu/registered.h interpose/cu/swap.c interpose/cu/swap.h
 tests_unit_test_registered_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_registered_LDADD = libbase.la $(CMOCKA_LIBS)
 tests_unit_test_graph_SOURCES = tests/unit/test_graph.c interpose/graph/graph.c interpose/graph/graph.h \

@@ -3,159 +3,31 @@
  */
 #include "interpose/cu/registered.h"
 
-#include <inttypes.h>
-#include <linux/futex.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "interpose/core/helper.h"
 #include "interpose/cu/aside.h"
-#include "interpose/cu/hold.h"
+#include "interpose/cu/swap.h"
 
-#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
-#define MADV_POPULATE_WRITE 23
-#endif
-#define PIECE_BYTES \
-	65536ull /* swapped at a time, so that writers wait for little, or little is lost */
+#define PAGE_BYTES 4096ull
+#define N_RUNS	   3 /* of a registration at most: its first page, its last one, and those between */
 
-_Atomic uint32_t gsb_n_registered;
-static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-/* Under it. */
-static struct gsb_registered *all;
-static struct gsb_mirror *mirrors;
-static uint32_t n_mirrors;
-
-static void *at(uint64_t addr)
-{
-	return (void *)(uintptr_t)addr;
-}
-
-/* Whole pages are copied, with what AddressSanitizer keeps free between the objects of a stack. */
-#ifdef __SANITIZE_ADDRESS__
-__attribute__((no_sanitize_address)) static void copy_pages(void *to, const void *from,
-							    uint64_t bytes)
-{
-	for (uint64_t i = 0; i < bytes / 8; i++)
-		((volatile uint64_t *)to)[i] = ((const volatile uint64_t *)from)[i];
-}
-#else
-static void copy_pages(void *to, const void *from, uint64_t bytes)
-{
-	memcpy(to, from, bytes);
-}
-#endif
-
-/* ---- swapped ---- */
-
-/* The window's pages once more, at addr, in place of what is there: one step for whoever reads. */
-static bool map_mirror(uint64_t addr, uint64_t mirror, uint64_t bytes)
-{
-	if (mremap(at(mirror), 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at(addr)) == MAP_FAILED)
-		return false;
-	madvise(at(addr), bytes,
-		MADV_DOFORK); /* the window's are not for children; the program's are */
-	return true;
-}
-
-/* Private pages with the same bytes, likewise; before, if any, gets them, too. */
-static bool map_private(uint64_t addr, uint64_t bytes, uint8_t *before)
-{
-	void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (copy == MAP_FAILED)
-		return false;
-	copy_pages(copy, at(addr), bytes);
-	if (before)
-		memcpy(before, copy, bytes);
-	if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at(addr)) != MAP_FAILED)
-		return true;
-	munmap(copy, bytes);
-	return false;
-}
-
-/* What is done to pages, aside if they are those of this thread's own stack. */
-struct swap {
-	struct gsb_mirror *m;
-	uint64_t done; /* so many bytes of it */
+/* Pages that are of the same registrations. */
+struct run {
+	struct gsb_swapped pages;
+	uint64_t mirror; /* that they are part of */
+	uint64_t wire;
+	uint32_t n; /* registrations that have them */
 };
 
-static void swap_back(void *arg)
-{
-	struct swap *s = arg;
-	struct gsb_hold hold;
-
-	gsb_hold_begin(&hold);
-	gsb_hold_writers(&hold, s->m->addr, s->m->size);
-	if (map_private(s->m->addr, s->m->size, s->m->before))
-		s->done = s->m->size;
-	gsb_hold_end(&hold);
-}
-
-static bool unmap_mirror(struct gsb_mirror *m)
-{
-	struct swap s = {.m = m};
-
-	return gsb_call_aside(m->addr, m->size, swap_back, &s) && s.done;
-}
-
-/* What goes to the mirror: all bytes, or those that are not what they were. */
-__attribute__((no_sanitize_address)) static void copy_changed(uint8_t *mirror, const uint8_t *now,
-							      const uint8_t *before, uint64_t bytes)
-{
-	for (uint64_t i = 0; i < bytes; i++)
-		if (now[i] != before[i])
-			mirror[i] = now[i];
-}
-
-static bool swap_piece(const struct gsb_hold *hold, const struct gsb_mirror *m, uint64_t from,
-		       uint64_t bytes)
-{
-	uint64_t addr = m->addr + from, mirror = m->mirror + from;
-	bool is_done;
-
-	gsb_hold_writers(hold, addr, bytes);
-	if (m->before)
-		copy_changed(at(mirror), at(addr), m->before + from, bytes);
-	else
-		copy_pages(at(mirror), at(addr), bytes);
-	is_done = map_mirror(addr, mirror, bytes);
-	gsb_hold_let_go(hold, addr, bytes);
-	return is_done;
-}
-
-/* All of it is swapped, unless the process may have no more mappings. */
-static void swap_pieces(void *arg)
-{
-	struct swap *s = arg;
-	struct gsb_hold hold;
-	uint64_t bytes;
-
-	gsb_hold_begin(&hold);
-	for (; s->done < s->m->size; s->done += bytes) {
-		bytes = s->m->size - s->done < PIECE_BYTES ? s->m->size - s->done : PIECE_BYTES;
-		if (!swap_piece(&hold, s->m, s->done, bytes))
-			break;
-	}
-	gsb_hold_end(&hold);
-}
-
-static CUresult swap_out(struct gsb_mirror *m)
-{
-	struct swap s = {.m = m};
-
-	gsb_call_aside(m->addr, m->size, swap_pieces, &s);
-	if (s.done == m->size)
-		return CUDA_SUCCESS;
-	m->size = s.done;
-	return !s.done || unmap_mirror(m) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_MAP_FAILED;
-}
+_Atomic uint32_t gsb_n_registered;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t made = PTHREAD_COND_INITIALIZER; /* or it will not be */
+/* Under it. */
+static struct gsb_registered *all;
+static struct run *runs;
+static uint32_t n_runs;
 
 /* ---- fork ---- */
 
@@ -166,33 +38,32 @@ static CUresult swap_out(struct gsb_mirror *m)
  */
 static void leave_stack(void)
 {
-	pthread_rwlock_wrlock(&lock);
-	for (uint32_t i = 0; i < n_mirrors; i++) {
-		struct gsb_mirror *m = &mirrors[i];
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; i < n_runs; i++) {
+		struct gsb_swapped *p = &runs[i].pages;
 
-		if (!gsb_is_underfoot(m->addr, m->size))
+		if (!gsb_is_underfoot(p->addr, p->size))
 			continue;
-		m->before = malloc(m->size);
-		if (m->before && !unmap_mirror(m)) {
-			free(m->before);
-			m->before = NULL;
+		p->before = malloc(p->size);
+		if (p->before && !gsb_swap_back(p)) {
+			free(p->before);
+			p->before = NULL;
 		}
 	}
 }
 
 static void come_back(void)
 {
-	for (uint32_t i = 0; i < n_mirrors; i++) {
-		struct gsb_mirror *m = &mirrors[i];
-		struct swap s = {.m = m};
+	for (uint32_t i = 0; i < n_runs; i++) {
+		struct gsb_swapped *p = &runs[i].pages;
 
-		if (!m->before)
+		if (!p->before)
 			continue;
-		gsb_call_aside(m->addr, m->size, swap_pieces, &s);
-		free(m->before);
-		m->before = NULL;
+		gsb_swap(p);
+		free(p->before);
+		p->before = NULL;
 	}
-	pthread_rwlock_unlock(&lock);
+	pthread_mutex_unlock(&lock);
 }
 
 /*
@@ -201,14 +72,14 @@ static void come_back(void)
  */
 static void leave_parent(void)
 {
-	for (uint32_t i = 0; i < n_mirrors; i++) { /* it has no other thread */
-		if (!mirrors[i].before)
-			map_private(mirrors[i].addr, mirrors[i].size, NULL);
-		free(mirrors[i].before);
+	for (uint32_t i = 0; i < n_runs; i++) { /* it has no other thread */
+		if (!runs[i].pages.before)
+			gsb_swap_private(&runs[i].pages);
+		free(runs[i].pages.before);
 	}
-	n_mirrors = 0;
+	n_runs = 0;
 	atomic_store_explicit(&gsb_n_registered, 0, memory_order_relaxed);
-	pthread_rwlock_unlock(&lock);
+	pthread_mutex_unlock(&lock);
 }
 
 static void watch_forks(void)
@@ -216,86 +87,22 @@ static void watch_forks(void)
 	pthread_atfork(leave_stack, come_back, leave_parent);
 }
 
-/* ---- what may be swapped ---- */
-
-struct region {
-	uint64_t begin, end, inode;
-	char access[8];
-};
-
-static bool read_region(FILE *maps, struct region *r)
-{
-	char line[512];
-
-	return fgets(line, sizeof(line), maps) &&
-	       sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64, &r->begin, &r->end,
-		      r->access, &r->inode) == 4;
-}
-
-static CUresult say_kind(void)
-{
-	static _Atomic bool said;
-
-	if (!atomic_exchange(&said, true))
-		gsb_log_say(
-			"cuMemHostRegister of shared memory, or of a file's (a program's variables are such) beside "
-			"other threads, is not carried: it returns CUDA_ERROR_NOT_SUPPORTED; register memory of "
-			"malloc or of a private mmap, or allocate it with cuMemHostAlloc");
-	return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-/*
- * Private pages of a file, as a program's variables are. The kernel holds nobody who writes to such, and there may be less
- * of the file than is mapped.
- */
-static bool may_swap_file(uint64_t begin, uint64_t end)
-{
-	return gsb_is_only_thread() && !madvise(at(begin), end - begin, MADV_POPULATE_WRITE);
-}
-
-/* Of a part that lies in it. */
-static CUresult look_at(const struct region *r, uint64_t begin, uint64_t end)
-{
-	if (r->access[0] != 'r' || r->access[1] != 'w')
-		return CUDA_ERROR_INVALID_VALUE;
-	if (r->access[3] != 'p' || (r->inode && !may_swap_file(begin, end)))
-		return say_kind();
-	return CUDA_SUCCESS;
-}
-
-/*
- * A stack grows below its lowest page, and no more once that is a mirror: it has one below that from here on. The
- * kernel reads a word there, and waits no time for it to change; if there is nothing, nothing happens.
- */
-static void let_grow(uint64_t begin)
-{
-	static const struct timespec none;
-
-	syscall(SYS_futex, at(begin - 4), FUTEX_WAIT_PRIVATE, 0, &none, NULL, 0);
-}
-
-/* Whether every page of it is private memory that can be written. */
-static CUresult may_swap(uint64_t begin, uint64_t bytes)
-{
-	uint64_t next = begin, end = begin + bytes;
-	FILE *maps = fopen("/proc/self/maps", "re");
-	CUresult result = maps ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
-	struct region r;
-
-	while (!result && next < end && read_region(maps, &r)) {
-		if (r.end <= next)
-			continue;
-		result = r.begin > next ? CUDA_ERROR_INVALID_VALUE
-					: look_at(&r, next, r.end < end ? r.end : end);
-		next = r.end;
-	}
-	if (maps)
-		fclose(maps);
-	let_grow(begin);
-	return result ? result : next < end ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
 /* ---- lists; under the lock ---- */
+
+static uint64_t pages_begin(const struct gsb_registered *r)
+{
+	return r->addr & ~(PAGE_BYTES - 1);
+}
+
+static uint64_t pages_end(const struct gsb_registered *r)
+{
+	return (r->addr + r->size + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
+
+static uint64_t mirror_of(const struct gsb_registered *r)
+{
+	return r->device & ~(PAGE_BYTES - 1);
+}
 
 static struct gsb_registered *find(uint64_t addr)
 {
@@ -303,6 +110,13 @@ static struct gsb_registered *find(uint64_t addr)
 		if (addr - all[i].addr < all[i].size)
 			return &all[i];
 	return NULL;
+}
+
+static struct gsb_registered *find_made(uint64_t addr)
+{
+	struct gsb_registered *r = find(addr);
+
+	return r && r->device ? r : NULL;
 }
 
 static bool overlaps(const struct gsb_registered *r)
@@ -313,12 +127,21 @@ static bool overlaps(const struct gsb_registered *r)
 	return false;
 }
 
-/* The first one that has a page of it. */
-static struct gsb_mirror *find_mirror(uint64_t begin, uint64_t bytes)
+/* Somebody is registering one of its pages just now: then nobody knows yet where that will lie. */
+static bool is_being_made(uint64_t begin, uint64_t end)
 {
-	for (uint32_t i = 0; i < n_mirrors; i++)
-		if (begin < mirrors[i].addr + mirrors[i].size && mirrors[i].addr < begin + bytes)
-			return &mirrors[i];
+	for (uint32_t i = 0; i < gsb_n_registered; i++)
+		if (!all[i].device && begin < pages_end(&all[i]) && pages_begin(&all[i]) < end)
+			return true;
+	return false;
+}
+
+/* What the window has of a page. */
+static struct run *find_run(uint64_t page)
+{
+	for (uint32_t i = 0; i < n_runs; i++)
+		if (page - runs[i].pages.addr < runs[i].pages.size)
+			return &runs[i];
 	return NULL;
 }
 
@@ -331,89 +154,142 @@ static bool add(const struct gsb_registered *r)
 		return false;
 	all = grown;
 	all[n] = *r;
+	all[n].device = 0;
 	atomic_store_explicit(&gsb_n_registered, n + 1, memory_order_release);
 	return true;
 }
 
-static CUresult say_part(void)
+static void drop(struct gsb_registered *r)
+{
+	*r = all[gsb_n_registered - 1];
+	gsb_n_registered--;
+	pthread_cond_broadcast(&made);
+}
+
+/* ---- made ---- */
+
+static CUresult say_context(void)
 {
 	static _Atomic bool said;
 
 	if (!atomic_exchange(&said, true))
 		gsb_log_say(
-			"cuMemHostRegister of memory whose first or last page is registered in part already is not "
-			"carried: it returns CUDA_ERROR_NOT_SUPPORTED; register both at once, or aligned to "
+			"cuMemHostRegister of memory whose first or last page another context has registered in part is not "
+			"carried: it returns CUDA_ERROR_NOT_SUPPORTED; register both in one context, or aligned to "
 			"pages");
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-static CUresult join(struct gsb_registered *r)
+/* Of the pages of a registration the first and the last may be others', too. */
+struct ends {
+	struct run *first,
+		*last;	     /* that are mirrored; NULL: not yet. The same, if there is one page */
+	uint64_t begin, end; /* the rest */
+};
+
+static struct ends find_ends(const struct gsb_registered *r)
 {
-	uint64_t begin = gsb_pages_begin(r), bytes = gsb_pages_bytes(r);
-	struct gsb_mirror *m;
+	struct ends e = {.begin = pages_begin(r), .end = pages_end(r)};
 
-	if (overlaps(r))
-		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-	m = find_mirror(begin, bytes);
-	if (!m) {
-		CUresult result = may_swap(begin, bytes);
+	e.first = find_run(e.begin);
+	e.last = find_run(e.end - PAGE_BYTES);
+	if (e.first)
+		e.begin += PAGE_BYTES;
+	if (e.last && e.end > e.begin)
+		e.end -= PAGE_BYTES;
+	return e;
+}
 
-		return result ? result : CUDA_ERROR_NOT_FOUND;
-	}
-	if (begin < m->addr || begin + bytes > m->addr + m->size || m->wire != r->wire)
-		return say_part();
-	r->device = m->mirror + (r->addr - m->addr);
-	if (!add(r))
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	m->n++;
+static uint64_t where(const struct run *r, uint64_t page)
+{
+	return r ? r->pages.at + (page - r->pages.addr) : 0;
+}
+
+static CUresult begin(const struct gsb_registered *r, uint64_t shared[2])
+{
+	const struct ends e = find_ends(r);
+	CUresult result = e.end > e.begin ? gsb_may_swap(e.begin, e.end - e.begin) : CUDA_SUCCESS;
+
+	if (!result &&
+	    ((e.first && e.first->wire != r->wire) || (e.last && e.last->wire != r->wire)))
+		result = say_context();
+	if (!result && !add(r))
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	if (result)
+		return result;
+	shared[0] = where(e.first, pages_begin(r));
+	shared[1] = e.last != e.first ? where(e.last, pages_end(r) - PAGE_BYTES) : 0;
+	if (e.first)
+		e.first->n++;
+	if (shared[1])
+		e.last->n++;
 	return CUDA_SUCCESS;
 }
 
-CUresult gsb_registered_join(struct gsb_registered *r)
-{
-	CUresult result;
-
-	pthread_rwlock_wrlock(&lock);
-	result = join(r);
-	pthread_rwlock_unlock(&lock);
-	return result;
-}
-
-static CUresult add_mirrored(struct gsb_registered *r, uint64_t mirror)
-{
-	struct gsb_mirror m = {.addr = gsb_pages_begin(r),
-			       .size = gsb_pages_bytes(r),
-			       .mirror = mirror,
-			       .wire = r->wire,
-			       .n = 1};
-	struct gsb_mirror *grown = realloc(mirrors, (n_mirrors + 1) * sizeof(*grown));
-	CUresult result;
-
-	if (!grown)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	mirrors = grown;
-	if (overlaps(r) || find_mirror(m.addr, m.size)) /* another thread was first */
-		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-	r->device = mirror + (r->addr - m.addr);
-	if (!add(r))
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = swap_out(&m);
-	if (result)
-		gsb_n_registered--;
-	else
-		mirrors[n_mirrors++] = m;
-	return result;
-}
-
-CUresult gsb_registered_add(struct gsb_registered *r, uint64_t mirror)
+CUresult gsb_registered_begin(const struct gsb_registered *r, uint64_t shared[2])
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	CUresult result;
 
 	pthread_once(&once, watch_forks);
-	pthread_rwlock_wrlock(&lock);
-	result = add_mirrored(r, mirror);
-	pthread_rwlock_unlock(&lock);
+	pthread_mutex_lock(&lock);
+	while (!overlaps(r) && is_being_made(pages_begin(r), pages_end(r)))
+		pthread_cond_wait(&made, &lock);
+	result = overlaps(r) ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : begin(r, shared);
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+static void add_run(const struct gsb_registered *r, uint64_t mirror, uint64_t begin, uint64_t end)
+{
+	if (begin < end)
+		runs[n_runs++] = (struct run){
+			.pages = {begin, end - begin, mirror + (begin - pages_begin(r)), NULL},
+			.mirror = mirror,
+			.wire = r->wire,
+			.n = 1};
+}
+
+/* The first page and the last are runs of their own: somebody may come to have one of them, too. */
+static void add_runs(const struct gsb_registered *r, const struct ends *e, uint64_t mirror)
+{
+	const uint64_t second = pages_begin(r) + PAGE_BYTES, last = pages_end(r) - PAGE_BYTES;
+
+	add_run(r, mirror, e->begin, e->end < second ? e->end : second);
+	add_run(r, mirror, e->begin > second ? e->begin : second, e->end < last ? e->end : last);
+	add_run(r, mirror, last > second ? last : second, e->end);
+}
+
+/* Nobody else comes to the pages of r while it is being made, so its ends are as they were. */
+static CUresult add_mirrored(struct gsb_registered *r, uint64_t mirror)
+{
+	struct run *grown = realloc(runs, (n_runs + N_RUNS) * sizeof(*grown));
+	struct gsb_swapped rest;
+	struct ends e;
+	CUresult result;
+
+	if (!grown)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	runs = grown;
+	e = find_ends(r);
+	rest = (struct gsb_swapped){e.begin, e.end - e.begin, mirror + (e.begin - pages_begin(r)),
+				    NULL};
+	result = gsb_swap(&rest);
+	if (result)
+		return result;
+	add_runs(r, &e, mirror);
+	r->device = mirror + (r->addr - pages_begin(r));
+	pthread_cond_broadcast(&made);
+	return CUDA_SUCCESS;
+}
+
+CUresult gsb_registered_add(const struct gsb_registered *r, uint64_t mirror)
+{
+	CUresult result;
+
+	pthread_mutex_lock(&lock);
+	result = add_mirrored(find(r->addr), mirror);
+	pthread_mutex_unlock(&lock);
 	return result;
 }
 
@@ -425,13 +301,13 @@ bool gsb_registered_find(uint64_t addr, uint64_t bytes, struct gsb_registered *o
 
 	if (!atomic_load_explicit(&gsb_n_registered, memory_order_acquire))
 		return false;
-	pthread_rwlock_rdlock(&lock);
-	r = find(addr);
+	pthread_mutex_lock(&lock);
+	r = find_made(addr);
 	if (r && bytes > r->size - (addr - r->addr))
 		r = NULL;
 	if (r)
 		*out = *r;
-	pthread_rwlock_unlock(&lock);
+	pthread_mutex_unlock(&lock);
 	return r != NULL;
 }
 
@@ -441,13 +317,13 @@ bool gsb_registered_find_device(uint64_t device, struct gsb_registered *out)
 
 	if (!atomic_load_explicit(&gsb_n_registered, memory_order_acquire))
 		return false;
-	pthread_rwlock_rdlock(&lock);
+	pthread_mutex_lock(&lock);
 	for (uint32_t i = 0; !found && i < gsb_n_registered; i++) {
-		found = device - all[i].device < all[i].size;
+		found = all[i].device && device - all[i].device < all[i].size;
 		if (found)
 			*out = all[i];
 	}
-	pthread_rwlock_unlock(&lock);
+	pthread_mutex_unlock(&lock);
 	return found;
 }
 
@@ -456,58 +332,119 @@ CUresult gsb_registered_at(uint64_t addr, struct gsb_registered *out)
 	const struct gsb_registered *r;
 	CUresult result;
 
-	pthread_rwlock_rdlock(&lock);
-	r = find(addr);
+	pthread_mutex_lock(&lock);
+	r = find_made(addr);
 	result = !r		   ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
 		 : r->addr != addr ? CUDA_ERROR_INVALID_VALUE
 				   : CUDA_SUCCESS;
 	if (!result)
 		*out = *r;
-	pthread_rwlock_unlock(&lock);
+	pthread_mutex_unlock(&lock);
 	return result;
 }
 
 /* ---- ended ---- */
 
-/* Its pages come back with the last of their registrations; if there is no memory for that, they stay mirrored. */
-static CUresult remove_at(struct gsb_registered *r, struct gsb_mirror *gone)
+/* If there is no memory for pages to come back they stay where they are, and so does their mirror. */
+static void leave_run(uint64_t page)
 {
-	struct gsb_mirror *m = find_mirror(gsb_pages_begin(r), gsb_pages_bytes(r));
+	struct run *run = find_run(page);
 
-	*gone = (struct gsb_mirror){0};
-	if (m->n == 1) {
-		if (!unmap_mirror(m))
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		*gone = *m;
-		*m = mirrors[--n_mirrors];
-	} else {
-		m->n--;
+	if (run && !--run->n && gsb_swap_back(&run->pages))
+		*run = runs[--n_runs];
+}
+
+static bool is_needed(uint64_t mirror)
+{
+	for (uint32_t i = 0; i < gsb_n_registered; i++)
+		if (all[i].device && mirror_of(&all[i]) == mirror)
+			return true;
+	for (uint32_t i = 0; i < n_runs; i++)
+		if (runs[i].mirror == mirror)
+			return true;
+	return false;
+}
+
+static unsigned drop_unneeded(uint64_t mirrors[GSB_MIRRORS_GONE])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < GSB_MIRRORS_GONE; i++) {
+		const uint64_t mirror = mirrors[i];
+		bool is_gone = mirror && !is_needed(mirror);
+
+		for (unsigned k = 0; k < n; k++)
+			is_gone &= mirrors[k] != mirror;
+		if (is_gone)
+			mirrors[n++] = mirror;
 	}
-	*r = all[gsb_n_registered - 1];
-	gsb_n_registered--;
+	return n;
+}
+
+static uint64_t mirror_at(uint64_t page)
+{
+	const struct run *run = find_run(page);
+
+	return run ? run->mirror : 0;
+}
+
+/* What lies between its ends is its alone. */
+static bool take_back_inner(const struct gsb_registered *r)
+{
+	struct run *run = NULL;
+
+	if (r->device && pages_end(r) - pages_begin(r) > 2 * PAGE_BYTES)
+		run = find_run(pages_begin(r) + PAGE_BYTES);
+	if (!run)
+		return true;
+	if (!gsb_swap_back(&run->pages))
+		return false;
+	*run = runs[--n_runs];
+	return true;
+}
+
+static CUresult remove_at(struct gsb_registered *r, uint64_t gone[GSB_MIRRORS_GONE], unsigned *n)
+{
+	const uint64_t first = pages_begin(r), last = pages_end(r) - PAGE_BYTES;
+
+	*n = 0;
+	if (!take_back_inner(r))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	gone[0] = mirror_of(r);
+	gone[1] = mirror_at(first);
+	gone[2] = mirror_at(last);
+	leave_run(first);
+	if (last != first)
+		leave_run(last);
+	drop(r);
+	*n = drop_unneeded(gone);
 	return CUDA_SUCCESS;
 }
 
-CUresult gsb_registered_remove(uint64_t addr, struct gsb_mirror *gone)
+CUresult gsb_registered_remove(uint64_t addr, uint64_t gone[GSB_MIRRORS_GONE], unsigned *n)
 {
 	struct gsb_registered *r;
 	CUresult result;
 
-	pthread_rwlock_wrlock(&lock);
+	pthread_mutex_lock(&lock);
+	*n = 0;
 	r = find(addr);
-	result = r && r->addr == addr ? remove_at(r, gone) : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-	pthread_rwlock_unlock(&lock);
+	result = r && r->addr == addr ? remove_at(r, gone, n)
+				      : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+	pthread_mutex_unlock(&lock);
 	return result;
 }
 
+/* Who is registering still finds out that the context has gone. */
 void gsb_registered_drop(uint64_t wire)
 {
-	struct gsb_mirror gone;
+	uint64_t gone[GSB_MIRRORS_GONE];
 	uint32_t i = 0;
+	unsigned n;
 
-	pthread_rwlock_wrlock(&lock);
+	pthread_mutex_lock(&lock);
 	while (i < gsb_n_registered)
-		if (all[i].wire != wire || remove_at(&all[i], &gone))
+		if (all[i].wire != wire || !all[i].device || remove_at(&all[i], gone, &n))
 			i++;
-	pthread_rwlock_unlock(&lock);
+	pthread_mutex_unlock(&lock);
 }

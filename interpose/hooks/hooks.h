@@ -63,8 +63,11 @@ CUresult gsb_mem_take_range(const struct gsb_call *call, uint64_t size, uint64_t
 			    struct gsb_alloc *a);
 /* Pinned memory of the library's own, also while a stream is captured. */
 CUresult gsb_mem_take_words(size_t n, void **ptr);
+/* Pinned memory of the current context, which becomes a. */
+CUresult gsb_mem_alloc_host(size_t n, struct gsb_alloc *a);
 /* What is in the map no longer. */
 CUresult gsb_mem_free_device(const struct gsb_alloc *a);
+CUresult gsb_mem_free_host(const struct gsb_alloc *a);
 /* CUDA_ERROR_OUT_OF_MEMORY is our limit's: say so, once. */
 void gsb_mem_say_no_host_room(size_t n);
 

@@ -100,7 +100,7 @@ CUresult gsb_mem_alloc_array(const struct gsb_array *array, uint64_t wire, CUdev
 	return result;
 }
 
-static CUresult free_host(const struct gsb_alloc *a)
+CUresult gsb_mem_free_host(const struct gsb_alloc *a)
 {
 	const struct gsb_rec_mem_free body = {.ctx = a->wire, .addr = a->addr};
 
@@ -183,7 +183,7 @@ CUresult hook_cuMemFree(CUdeviceptr ptr)
 	if (!gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, 0, &a))
 		return gsb_mem_free_device(&a);
 	if (!gsb_alloc_remove(ptr, GSB_ALLOC_MANAGED, 0, &a))
-		return free_host(&a);
+		return gsb_mem_free_host(&a);
 	return gsb_graph_memory_free(ptr);
 }
 
@@ -347,7 +347,7 @@ void gsb_mem_say_no_host_room(size_t n)
 			n, (unsigned long long)gsb_proc.host_bytes);
 }
 
-static CUresult allocate_host(size_t n, struct gsb_alloc *a)
+CUresult gsb_mem_alloc_host(size_t n, struct gsb_alloc *a)
 {
 	struct gsb_cu_ctx_life life;
 	CUresult result = gsb_cu_ctx_live(&life);
@@ -371,7 +371,7 @@ CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags)
 	if (!ptr || flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
 					CU_MEMHOSTALLOC_WRITECOMBINED))
 		return CUDA_ERROR_INVALID_VALUE;
-	result = n ? allocate_host(n, &a) : gsb_cu_ctx_current(&ctx);
+	result = n ? gsb_mem_alloc_host(n, &a) : gsb_cu_ctx_current(&ctx);
 	if (!result)
 		*ptr = (void *)a.addr;
 	return result;
@@ -380,7 +380,7 @@ CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags)
 CUresult gsb_mem_take_words(size_t n, void **ptr)
 {
 	struct gsb_alloc a = {.kind = GSB_ALLOC_WORDS, .flags = CU_MEMHOSTALLOC_PORTABLE};
-	CUresult result = allocate_host(n, &a);
+	CUresult result = gsb_mem_alloc_host(n, &a);
 
 	if (!result)
 		*ptr = (void *)a.addr;
@@ -395,7 +395,7 @@ CUresult hook_cuMemAllocManaged(CUdeviceptr *ptr, size_t n, unsigned flags)
 
 	if (!ptr || !n || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
 		return CUDA_ERROR_INVALID_VALUE;
-	result = allocate_host(n, &a);
+	result = gsb_mem_alloc_host(n, &a);
 	if (!result)
 		*ptr = a.addr;
 	return result;
@@ -412,71 +412,7 @@ CUresult hook_cuMemFreeHost(void *ptr)
 	if (result || !ptr)
 		return result;
 	result = gsb_alloc_remove((uint64_t)ptr, GSB_ALLOC_HOST, 0, &a);
-	return result ? result : free_host(&a);
-}
-
-/* ---- registered memory: pages of the program in the window, whose device pointer is in the window, too ---- */
-
-static CUresult register_pages(struct gsb_registered *r)
-{
-	struct gsb_alloc a = {.kind = GSB_ALLOC_MIRROR};
-	CUresult result = gsb_registered_join(r);
-
-	if (result != CUDA_ERROR_NOT_FOUND)
-		return result;
-	result = allocate_host(gsb_pages_bytes(r), &a);
-	if (result)
-		return result;
-	r->wire = a.wire;
-	result = gsb_registered_add(r, a.addr);
-	if (result ==
-	    CUDA_ERROR_MAP_FAILED) /* the program's bytes are there: freed with the context */
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (result && !gsb_alloc_remove(a.addr, GSB_ALLOC_MIRROR, 0, &a))
-		free_host(&a);
-	return result;
-}
-
-/* Ordinary memory is none of a device on the bus; the device's right to write where it need not is harmless. */
-CUresult hook_cuMemHostRegister(void *ptr, size_t n, unsigned flags)
-{
-	struct gsb_registered r = {.addr = (uint64_t)ptr, .size = n, .flags = flags};
-	struct gsb_cu_ctx_life life;
-	uint64_t end;
-	CUresult result = gsb_cu_ctx_live(&life);
-
-	if (result)
-		return result;
-	if (!ptr || !n || gsb_add_overflows(r.addr, n + 4095, &end) || gsb_in_host_window(r.addr) ||
-	    gsb_cu_virtual_has(r.addr) || /* pinned already */
-	    flags & ~(unsigned)(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
-				CU_MEMHOSTREGISTER_READ_ONLY))
-		return CUDA_ERROR_INVALID_VALUE;
-	r.wire = life.wire;
-	result = gsb_capture_unsafe();
-	return result ? result : register_pages(&r);
-}
-
-/* The device may still be at it: its work ends first. */
-CUresult hook_cuMemHostUnregister(void *ptr)
-{
-	struct gsb_registered r = {0};
-	struct gsb_mirror gone = {0};
-	struct gsb_cu_ctx *ctx;
-	struct gsb_alloc a;
-	CUresult result = ptr ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
-
-	if (!result)
-		result = gsb_registered_at((uint64_t)ptr, &r);
-	if (!result)
-		result = gsb_capture_unsafe();
-	if (!result)
-		result = gsb_cu_streams_wait_all(r.wire);
-	if (!result)
-		result = gsb_registered_remove(r.addr, &gone);
-	if (!result && gone.size && !gsb_alloc_remove(gone.mirror, GSB_ALLOC_MIRROR, 0, &a))
-		result = free_host(&a);
-	return result;
+	return result ? result : gsb_mem_free_host(&a);
 }
 
 /* Pinned memory, or registered: where the device sees it, and with which flags. */

@@ -1738,7 +1738,6 @@ static void case_refused(void)
 	say("stack", cu.cuMemHostRegister_v2(stack, 4 * PAGE, 0));
 	must(cu.cuMemHostRegister_v2(p, 2 * PAGE, 0));
 	must(cu.cuMemHostRegister_v2(p + 2 * PAGE, 100, 0));
-	say("half", cu.cuMemHostRegister_v2(p + 2 * PAGE + 200, PAGE, 0));
 	must(cu.cuMemAlloc_v2(&device, 2 * PAGE));
 	say("over-the-end",
 	    cu.cuMemcpyDtoH_v2(p + 2 * PAGE, device, PAGE + 200)); /* more than is registered */
@@ -1755,6 +1754,98 @@ static void case_refused(void)
 	say("kept-after-reset", is_kept(p, 4));
 	p[0]++;
 	say("unregister-after-reset", cu.cuMemHostUnregister(p));
+}
+
+#define N_BLOCKS    6
+#define BLOCK_BYTES 10000u
+#define BLOCK_WORDS (BLOCK_BYTES / 4)
+
+/* Parts of one piece of memory, each with words of its own: i at the first, and so on. As malloc's small ones lie. */
+static uint32_t *block(uint32_t *heap, unsigned i)
+{
+	return heap + 4 + (size_t)i * (BLOCK_WORDS + 4);
+}
+
+static bool are_registered(uint32_t *heap, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (cu.cuMemHostRegister_v2(block(heap, i), BLOCK_BYTES, 0))
+			return false;
+	return true;
+}
+
+/* The device adds to its first word and its last one, and all of it goes there and back. */
+static void use_block(uint32_t *words, CUdeviceptr there)
+{
+	CUdeviceptr at, last;
+	uint32_t n = 1000;
+	void *first_params[] = {&at, &n}, *last_params[] = {&last, &n};
+
+	must(cu.cuMemHostGetDevicePointer_v2(&at, words, 0));
+	last = at + BLOCK_BYTES - 4;
+	must(cu.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, NULL, first_params, NULL));
+	must(cu.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, NULL, last_params, NULL));
+	must(cu.cuMemcpyHtoDAsync_v2(there, words, BLOCK_BYTES, NULL));
+	must(cu.cuMemsetD8Async(at, 0, BLOCK_BYTES, NULL));
+	must(cu.cuMemcpyDtoHAsync_v2(words, there, BLOCK_BYTES, NULL));
+	must(cu.cuCtxSynchronize());
+}
+
+static unsigned n_right(uint32_t *heap, uint32_t added)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < N_BLOCKS; i++) {
+		const uint32_t *w = block(heap, i);
+		unsigned k = 1;
+
+		while (k < BLOCK_WORDS - 1 && w[k] == i * 10000 + k)
+			k++;
+		n += k == BLOCK_WORDS - 1 && w[0] == i * 10000 + added &&
+		     w[k] == i * 10000 + k + added && w[k + 1] == 77;
+	}
+	return n;
+}
+
+/* Blocks of a heap are registered one by one, and share the pages between them. */
+static void case_register_heap(void)
+{
+	uint32_t *heap = (uint32_t *)pages(N_BLOCKS * (BLOCK_BYTES + 16) / PAGE + 1);
+	CUdeviceptr there, at;
+	unsigned n = 0;
+
+	must(cu.cuMemAlloc_v2(&there, BLOCK_BYTES));
+	for (unsigned i = 0; i < N_BLOCKS; i++) {
+		for (unsigned k = 0; k < BLOCK_WORDS; k++)
+			block(heap, i)[k] = i * 10000 + k;
+		block(heap, i)[BLOCK_WORDS] = 77; /* beside it */
+	}
+	say("register", are_registered(heap, N_BLOCKS));
+	for (unsigned i = 0; i < N_BLOCKS; i++)
+		use_block(block(heap, i), there);
+	say("right", n_right(heap, 1000));
+	for (unsigned i = 1; i < N_BLOCKS; i += 2)
+		n += !cu.cuMemHostUnregister(block(heap, i));
+	say("unregister", n);
+	say("other-way", !cu.cuMemHostGetDevicePointer_v2(&at, block(heap, 1), 0));
+	for (unsigned i = 1; i < N_BLOCKS; i += 2)
+		n += !cu.cuMemHostRegister_v2(block(heap, i), BLOCK_BYTES, 0);
+	say("again", n);
+	for (unsigned i = 0; i < N_BLOCKS; i++)
+		use_block(block(heap, i), there);
+	say("right-again", n_right(heap, 2000));
+	for (unsigned i = 0; i < N_BLOCKS; i++)
+		n += !cu.cuMemHostUnregister(block(heap, i));
+	say("unregister-all", n);
+	say("right-behind", n_right(heap, 2000));
+	say("window-is-whole", cu.cuMemAllocHost_v2((void **)&heap, 200 * PAGE));
+	memset(heap, 0, 200 * PAGE);
+	must(cu.cuMemHostGetDevicePointer_v2(&at, heap, 0));
+	must(cu.cuMemsetD8_v2(at, 5, 200 * PAGE));
+	must(cu.cuCtxSynchronize());
+	for (n = 0; n < 200 * PAGE / 4 && heap[n] == 0x05050505; n++)
+		;
+	say("words-of-it", n);
 }
 
 /* ---- the whole ---- */
@@ -2350,10 +2441,14 @@ static const struct answers_case cases[] = {
 	{"register-copies", case_register_copies},
 };
 
-/* Not among all, for they say what only an emulated device has to do, or what the driver does wrong. */
+/* Not among all, for they say what only an emulated device has to do, what the driver does wrong, or what none was asked. */
 static const struct answers_case others[] = {
-	{"concurrency", case_concurrency}, {"drawn", case_drawn}, {"moved-round", case_moved_round},
-	{"refused", case_refused},	   {"turn", case_turn},
+	{"concurrency", case_concurrency},
+	{"drawn", case_drawn},
+	{"moved-round", case_moved_round},
+	{"refused", case_refused},
+	{"turn", case_turn},
+	{"register-heap", case_register_heap},
 };
 
 static void set_up(void)

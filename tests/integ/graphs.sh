@@ -51,6 +51,30 @@ moved-round order 2: 1<2"
 	end_broker
 }
 
+# They share pages; what is theirs alone comes back when one of them ends.
+use_heap_blocks() { # use_heap_blocks ISOLATION
+	start_real_broker "isolation = $1" 'clock = real'
+	expect_equal "$(tenant heap "$program" register-heap 2>"$dir/err")" "register-heap register 1
+register-heap right 6
+register-heap unregister 3
+register-heap other-way 0
+register-heap again 6
+register-heap right-again 6
+register-heap unregister-all 12
+register-heap right-behind 6
+register-heap window-is-whole 0
+register-heap words-of-it 204800"
+	end_broker
+}
+
+heap_blocks_are_registered_one_by_one() {
+	use_heap_blocks shared
+}
+
+heap_blocks_are_registered_in_lanes() {
+	use_heap_blocks lanes
+}
+
 # Shared memory stays what it is, and a file's beside other threads, a fork's child has its own, and a context takes its mirrors along.
 registered_memory_stays_the_programs() {
 	start_real_broker
@@ -63,7 +87,6 @@ refused variable-written 7
 refused variable-unregister 0
 refused variable-stays 7
 refused stack 0
-refused half 801
 refused over-the-end 0
 refused child 0
 refused kept 1
@@ -78,5 +101,7 @@ run_case graph_branches_run_at_once
 run_case graph_copies_take_their_turn
 run_case graph_is_drawn_with_names
 run_case graph_in_itself_is_refused
+run_case heap_blocks_are_registered_one_by_one
+run_case heap_blocks_are_registered_in_lanes
 run_case registered_memory_stays_the_programs
 [ "$failures" -eq 0 ]

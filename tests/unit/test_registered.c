@@ -58,22 +58,53 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* The mirror of it; where its ends lie already, *shared says. */
+static void add_shared(uint64_t addr, uint64_t bytes, const uint8_t *mirror, uint64_t shared[2])
+{
+	const struct gsb_registered r = {.addr = addr, .size = bytes};
+
+	assert_int_equal(gsb_registered_begin(&r, shared), CUDA_SUCCESS);
+	assert_int_equal(gsb_registered_add(&r, (uint64_t)mirror), CUDA_SUCCESS);
+}
+
+static void add_at(uint64_t addr, uint64_t bytes)
+{
+	uint64_t shared[2];
+
+	add_shared(addr, bytes, window, shared);
+	assert_int_equal(shared[0], 0);
+	assert_int_equal(shared[1], 0);
+}
+
+static unsigned end_some(uint64_t addr, uint64_t gone[GSB_MIRRORS_GONE])
+{
+	unsigned n = 77;
+
+	assert_int_equal(gsb_registered_remove(addr, gone, &n), CUDA_SUCCESS);
+	return n;
+}
+
+static void end_at(uint64_t addr)
+{
+	uint64_t gone[GSB_MIRRORS_GONE];
+
+	assert_int_equal(end_some(addr, gone), 1);
+	assert_int_equal(gone[0], (uint64_t)window);
+	assert_int_equal(gsb_n_registered, 0);
+}
+
 static void add(uint64_t bytes)
 {
-	struct gsb_registered r = {.addr = (uint64_t)memory, .size = bytes};
+	struct gsb_registered r;
 
-	assert_int_equal(gsb_registered_join(&r), CUDA_ERROR_NOT_FOUND);
-	assert_int_equal(gsb_registered_add(&r, (uint64_t)window), CUDA_SUCCESS);
+	add_at((uint64_t)memory, bytes);
+	assert_true(gsb_registered_find((uint64_t)memory, bytes, &r));
 	assert_int_equal(r.device, (uint64_t)window);
 }
 
 static void end(void)
 {
-	struct gsb_mirror gone;
-
-	assert_int_equal(gsb_registered_remove((uint64_t)memory, &gone), CUDA_SUCCESS);
-	assert_int_equal(gone.mirror, (uint64_t)window);
-	assert_int_equal(gsb_n_registered, 0);
+	end_at((uint64_t)memory);
 }
 
 static void test_same_bytes(void **state)
@@ -93,6 +124,188 @@ static void test_same_bytes(void **state)
 	assert_int_equal(memory[99 * PAGE], 8);
 }
 
+/* ---- blocks that share pages, as those of a heap do ---- */
+
+#define BLOCK	  (5 * PAGE / 2)
+#define MIRROR(i) (window + (i)*10 * PAGE)
+
+/* One behind the other from the middle of the first page on, so that they end in the middle of one and at an end, in turn. */
+static uint64_t block(unsigned i)
+{
+	return (uint64_t)memory + 16 + i * BLOCK;
+}
+
+static void fill_blocks(void)
+{
+	for (size_t i = 0; i < (size_t)N_PAGES * PAGE; i++)
+		memory[i] = (uint8_t)(i * 7 + i / PAGE);
+}
+
+static void expect_blocks(void)
+{
+	for (size_t i = 0; i < (size_t)N_PAGES * PAGE; i++)
+		if (memory[i] != (uint8_t)(i * 7 + i / PAGE))
+			fail_msg("byte %zu has changed", i);
+}
+
+static bool is_in_window(const uint8_t *at, const uint8_t *in_window)
+{
+	uint8_t was = *at;
+	bool is;
+
+	(*(volatile uint8_t *)at)++;
+	is = *(const volatile uint8_t *)in_window == (uint8_t)(was + 1);
+	*(volatile uint8_t *)at = was;
+	return is;
+}
+
+/* The page of both lies in the mirror of the first, and that stays as long as the second needs it. */
+static void test_first_of_two_ends_first(void **state)
+{
+	uint64_t shared[2], gone[GSB_MIRRORS_GONE];
+	struct gsb_registered r;
+
+	(void)state;
+	fill_blocks();
+	add_shared(block(0), BLOCK, MIRROR(0), shared);
+	add_shared(block(1), BLOCK, MIRROR(1), shared);
+	assert_int_equal(shared[0], (uint64_t)MIRROR(0) + 2 * PAGE);
+	assert_int_equal(shared[1], 0);
+	assert_true(gsb_registered_find(block(1), BLOCK, &r));
+	assert_int_equal(r.device, (uint64_t)MIRROR(1) + block(1) % PAGE);
+	expect_blocks();
+	assert_true(is_in_window(memory + 2 * PAGE, MIRROR(0) + 2 * PAGE));
+	assert_true(is_in_window(memory + 3 * PAGE, MIRROR(1) + PAGE));
+	assert_int_equal(end_some(block(0), gone), 0);
+	assert_false(is_in_window(memory + PAGE, MIRROR(0) + PAGE));
+	assert_true(is_in_window(memory + 2 * PAGE, MIRROR(0) + 2 * PAGE));
+	assert_int_equal(end_some(block(1), gone), 2);
+	assert_int_equal(gone[0], (uint64_t)MIRROR(1));
+	assert_int_equal(gone[1], (uint64_t)MIRROR(0));
+	assert_false(is_in_window(memory + 2 * PAGE, MIRROR(0) + 2 * PAGE));
+	expect_blocks();
+}
+
+static void test_second_of_two_ends_first(void **state)
+{
+	uint64_t shared[2], gone[GSB_MIRRORS_GONE];
+
+	(void)state;
+	fill_blocks();
+	add_shared(block(0), BLOCK, MIRROR(0), shared);
+	add_shared(block(1), BLOCK, MIRROR(1), shared);
+	assert_int_equal(end_some(block(1), gone), 1);
+	assert_int_equal(gone[0], (uint64_t)MIRROR(1));
+	assert_true(is_in_window(memory + 2 * PAGE, MIRROR(0) + 2 * PAGE));
+	assert_false(is_in_window(memory + 3 * PAGE, MIRROR(1) + PAGE));
+	add_shared(block(1), BLOCK, MIRROR(2), shared); /* once more */
+	assert_int_equal(shared[0], (uint64_t)MIRROR(0) + 2 * PAGE);
+	assert_int_equal(end_some(block(1), gone), 1);
+	assert_int_equal(end_some(block(0), gone), 1);
+	assert_int_equal(gone[0], (uint64_t)MIRROR(0));
+	expect_blocks();
+}
+
+/* Two pages, and both are others'; then one page of several. */
+static void test_block_between_two(void **state)
+{
+	uint64_t shared[2], gone[GSB_MIRRORS_GONE];
+
+	(void)state;
+	fill_blocks();
+	add_shared((uint64_t)memory + 100, 2 * PAGE, MIRROR(0), shared);
+	add_shared((uint64_t)memory + 4 * PAGE - 100, 300, MIRROR(1), shared);
+	add_shared((uint64_t)memory + 2 * PAGE + 100, 2 * PAGE - 200, MIRROR(2), shared);
+	assert_int_equal(shared[0], (uint64_t)MIRROR(0) + 2 * PAGE);
+	assert_int_equal(shared[1], (uint64_t)MIRROR(1));
+	add_shared((uint64_t)memory + 10, 20, MIRROR(3), shared);
+	assert_int_equal(shared[0], (uint64_t)MIRROR(0));
+	assert_int_equal(shared[1], 0);
+	expect_blocks();
+	assert_int_equal(end_some((uint64_t)memory + 100, gone), 0);
+	assert_int_equal(end_some((uint64_t)memory + 4 * PAGE - 100, gone), 0);
+	assert_int_equal(end_some((uint64_t)memory + 2 * PAGE + 100, gone), 2);
+	assert_int_equal(gone[0], (uint64_t)MIRROR(2));
+	assert_int_equal(gone[1], (uint64_t)MIRROR(1));
+	assert_int_equal(end_some((uint64_t)memory + 10, gone), 2);
+	assert_int_equal(gone[0], (uint64_t)MIRROR(3));
+	assert_int_equal(gone[1], (uint64_t)MIRROR(0));
+	expect_blocks();
+}
+
+/* What was begun and came to nothing holds nothing, and nobody finds it. */
+static void test_what_is_not_made(void **state)
+{
+	const struct gsb_registered r = {.addr = block(1), .size = BLOCK};
+	uint64_t shared[2], gone[GSB_MIRRORS_GONE];
+	struct gsb_registered found;
+
+	(void)state;
+	fill_blocks();
+	add_shared(block(0), BLOCK, MIRROR(0), shared);
+	assert_int_equal(gsb_registered_begin(&r, shared), CUDA_SUCCESS);
+	assert_false(gsb_registered_find(block(1), 1, &found));
+	assert_false(gsb_registered_find_device(block(1) % PAGE, &found));
+	assert_int_equal(gsb_registered_at(block(1), &found),
+			 CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	assert_int_equal(gsb_registered_begin(&r, shared),
+			 CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+	assert_int_equal(end_some(block(0), gone), 0);
+	assert_true(is_in_window(memory + 2 * PAGE, MIRROR(0) + 2 * PAGE));
+	assert_int_equal(end_some(block(1), gone), 1);
+	assert_int_equal(gone[0], (uint64_t)MIRROR(0));
+	assert_int_equal(gsb_n_registered, 0);
+	expect_blocks();
+}
+
+static _Atomic bool has_begun;
+
+static void *begin_beside(void *arg)
+{
+	const struct gsb_registered r = {.addr = block(1), .size = BLOCK};
+
+	gsb_registered_begin(&r, arg);
+	has_begun = true;
+	return NULL;
+}
+
+/* Where a page will lie is known when who registers it has done so, or has not. */
+static void test_begins_when_others_are_made(void **state)
+{
+	const struct gsb_registered r = {.addr = block(0), .size = BLOCK};
+	uint64_t shared[2], beside[2] = {0}, gone[GSB_MIRRORS_GONE];
+	pthread_t other;
+
+	(void)state;
+	for (int is_made = 0; is_made < 2; is_made++) {
+		has_begun = false;
+		assert_int_equal(gsb_registered_begin(&r, shared), CUDA_SUCCESS);
+		assert_int_equal(pthread_create(&other, NULL, begin_beside, beside), 0);
+		usleep(20000);
+		assert_false(has_begun);
+		if (is_made)
+			assert_int_equal(gsb_registered_add(&r, (uint64_t)MIRROR(0)), CUDA_SUCCESS);
+		else
+			end_some(block(0), gone);
+		pthread_join(other, NULL);
+		assert_int_equal(beside[0], is_made ? (uint64_t)MIRROR(0) + 2 * PAGE : 0);
+		end_some(block(1), gone);
+	}
+	end_some(block(0), gone);
+}
+
+static void test_page_of_another_context(void **state)
+{
+	const struct gsb_registered r = {.addr = block(1), .size = BLOCK, .wire = 5};
+	uint64_t shared[2], gone[GSB_MIRRORS_GONE];
+
+	(void)state;
+	add_shared(block(0), BLOCK, MIRROR(0), shared);
+	assert_int_equal(gsb_registered_begin(&r, shared), CUDA_ERROR_NOT_SUPPORTED);
+	assert_int_equal(end_some(block(0), gone), 1);
+	assert_int_equal(gsb_n_registered, 0);
+}
+
 /* As a program's variables lie in its file. */
 static void put_into_file(uint32_t n_pages)
 {
@@ -107,9 +320,10 @@ static void put_into_file(uint32_t n_pages)
 
 static void expect_refused(void)
 {
-	struct gsb_registered r = {.addr = (uint64_t)memory, .size = (size_t)N_PAGES * PAGE};
+	const struct gsb_registered r = {.addr = (uint64_t)memory, .size = (size_t)N_PAGES * PAGE};
+	uint64_t shared[2];
 
-	assert_int_equal(gsb_registered_join(&r), CUDA_ERROR_NOT_SUPPORTED);
+	assert_int_equal(gsb_registered_begin(&r, shared), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 static void test_variables_of_the_only_thread(void **state)
@@ -211,22 +425,6 @@ static uint64_t page_of(const volatile void *p)
 static volatile uint32_t *in_window(const volatile uint32_t *p)
 {
 	return (volatile uint32_t *)(window + ((uint64_t)p & (PAGE - 1)));
-}
-
-static void add_at(uint64_t addr, uint64_t bytes)
-{
-	struct gsb_registered r = {.addr = addr, .size = bytes};
-
-	assert_int_equal(gsb_registered_join(&r), CUDA_ERROR_NOT_FOUND);
-	assert_int_equal(gsb_registered_add(&r, (uint64_t)window), CUDA_SUCCESS);
-}
-
-static void end_at(uint64_t addr)
-{
-	struct gsb_mirror gone;
-
-	assert_int_equal(gsb_registered_remove(addr, &gone), CUDA_SUCCESS);
-	assert_int_equal(gsb_n_registered, 0);
 }
 
 /* The page has the frames of this test, and those of what it calls. */
@@ -353,6 +551,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_same_bytes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_first_of_two_ends_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_second_of_two_ends_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_block_between_two, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_what_is_not_made, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_begins_when_others_are_made, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_page_of_another_context, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_variables_of_the_only_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_variables_beside_a_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_file_that_is_shorter_than_its_mapping, setup,

@@ -1,0 +1,234 @@
+/*
+ * swap.c - see swap.h.
+ */
+#include "interpose/cu/swap.h"
+
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "interpose/core/helper.h"
+#include "interpose/cu/aside.h"
+#include "interpose/cu/hold.h"
+
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
+#define PIECE_BYTES \
+	65536ull /* swapped at a time, so that writers wait for little, or little is lost */
+
+static void *at(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+/* Whole pages are copied, with what AddressSanitizer keeps free between the objects of a stack. */
+#ifdef __SANITIZE_ADDRESS__
+__attribute__((no_sanitize_address)) static void copy_pages(void *to, const void *from,
+							    uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes / 8; i++)
+		((volatile uint64_t *)to)[i] = ((const volatile uint64_t *)from)[i];
+}
+#else
+static void copy_pages(void *to, const void *from, uint64_t bytes)
+{
+	memcpy(to, from, bytes);
+}
+#endif
+
+/* The window's pages once more, at addr, in place of what is there: one step for whoever reads. */
+static bool map_mirror(uint64_t addr, uint64_t mirror, uint64_t bytes)
+{
+	if (mremap(at(mirror), 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at(addr)) == MAP_FAILED)
+		return false;
+	madvise(at(addr), bytes,
+		MADV_DOFORK); /* the window's are not for children; the program's are */
+	return true;
+}
+
+/* Private pages with the same bytes, likewise; before, if any, gets them, too. */
+static bool map_private(uint64_t addr, uint64_t bytes, uint8_t *before)
+{
+	void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (copy == MAP_FAILED)
+		return false;
+	copy_pages(copy, at(addr), bytes);
+	if (before)
+		memcpy(before, copy, bytes);
+	if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at(addr)) != MAP_FAILED)
+		return true;
+	munmap(copy, bytes);
+	return false;
+}
+
+/* What is done to pages, aside if they are those of this thread's own stack. */
+struct swap {
+	const struct gsb_swapped *p;
+	uint64_t done; /* so many bytes of it */
+};
+
+static void swap_back(void *arg)
+{
+	struct swap *s = arg;
+	struct gsb_hold hold;
+
+	gsb_hold_begin(&hold);
+	gsb_hold_writers(&hold, s->p->addr, s->p->size);
+	if (map_private(s->p->addr, s->p->size, s->p->before))
+		s->done = s->p->size;
+	gsb_hold_end(&hold);
+}
+
+bool gsb_swap_back(const struct gsb_swapped *p)
+{
+	struct swap s = {.p = p};
+
+	return gsb_call_aside(p->addr, p->size, swap_back, &s) && s.done;
+}
+
+/* What goes to the mirror: all bytes, or those that are not what they were. */
+__attribute__((no_sanitize_address)) static void copy_changed(uint8_t *mirror, const uint8_t *now,
+							      const uint8_t *before, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes; i++)
+		if (now[i] != before[i])
+			mirror[i] = now[i];
+}
+
+static bool swap_piece(const struct gsb_hold *hold, const struct gsb_swapped *p, uint64_t from,
+		       uint64_t bytes)
+{
+	uint64_t addr = p->addr + from, mirror = p->at + from;
+	bool is_done;
+
+	gsb_hold_writers(hold, addr, bytes);
+	if (p->before)
+		copy_changed(at(mirror), at(addr), p->before + from, bytes);
+	else
+		copy_pages(at(mirror), at(addr), bytes);
+	is_done = map_mirror(addr, mirror, bytes);
+	gsb_hold_let_go(hold, addr, bytes);
+	return is_done;
+}
+
+/* All of it is swapped, unless the process may have no more mappings. */
+static void swap_pieces(void *arg)
+{
+	struct swap *s = arg;
+	struct gsb_hold hold;
+	uint64_t bytes;
+
+	gsb_hold_begin(&hold);
+	for (; s->done < s->p->size; s->done += bytes) {
+		bytes = s->p->size - s->done < PIECE_BYTES ? s->p->size - s->done : PIECE_BYTES;
+		if (!swap_piece(&hold, s->p, s->done, bytes))
+			break;
+	}
+	gsb_hold_end(&hold);
+}
+
+CUresult gsb_swap(const struct gsb_swapped *p)
+{
+	struct swap s = {.p = p};
+	struct gsb_swapped done = *p;
+
+	if (p->size)
+		gsb_call_aside(p->addr, p->size, swap_pieces, &s);
+	if (s.done == p->size)
+		return CUDA_SUCCESS;
+	done.size = s.done;
+	return !s.done || gsb_swap_back(&done) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_MAP_FAILED;
+}
+
+bool gsb_swap_private(const struct gsb_swapped *p)
+{
+	return map_private(p->addr, p->size, NULL);
+}
+
+/* ---- what may be swapped ---- */
+
+struct region {
+	uint64_t begin, end, inode;
+	char access[8];
+};
+
+static bool read_region(FILE *maps, struct region *r)
+{
+	char line[512];
+
+	return fgets(line, sizeof(line), maps) &&
+	       sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64, &r->begin, &r->end,
+		      r->access, &r->inode) == 4;
+}
+
+static CUresult say_kind(void)
+{
+	static _Atomic bool said;
+
+	if (!atomic_exchange(&said, true))
+		gsb_log_say(
+			"cuMemHostRegister of shared memory, or of a file's (a program's variables are such) beside "
+			"other threads, is not carried: it returns CUDA_ERROR_NOT_SUPPORTED; register memory of "
+			"malloc or of a private mmap, or allocate it with cuMemHostAlloc");
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/*
+ * Private pages of a file, as a program's variables are. The kernel holds nobody who writes to such, and there may be less
+ * of the file than is mapped.
+ */
+static bool may_swap_file(uint64_t begin, uint64_t end)
+{
+	return gsb_is_only_thread() && !madvise(at(begin), end - begin, MADV_POPULATE_WRITE);
+}
+
+/* Of a part that lies in it. */
+static CUresult look_at(const struct region *r, uint64_t begin, uint64_t end)
+{
+	if (r->access[0] != 'r' || r->access[1] != 'w')
+		return CUDA_ERROR_INVALID_VALUE;
+	if (r->access[3] != 'p' || (r->inode && !may_swap_file(begin, end)))
+		return say_kind();
+	return CUDA_SUCCESS;
+}
+
+/*
+ * A stack grows below its lowest page, and no more once that is a mirror: it has one below that from here on. The
+ * kernel reads a word there, and waits no time for it to change; if there is nothing, nothing happens.
+ */
+static void let_grow(uint64_t begin)
+{
+	static const struct timespec none;
+
+	syscall(SYS_futex, at(begin - 4), FUTEX_WAIT_PRIVATE, 0, &none, NULL, 0);
+}
+
+/* Whether every page of it is private memory that can be written. */
+CUresult gsb_may_swap(uint64_t begin, uint64_t bytes)
+{
+	uint64_t next = begin, end = begin + bytes;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	CUresult result = maps ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
+	struct region r;
+
+	while (!result && next < end && read_region(maps, &r)) {
+		if (r.end <= next)
+			continue;
+		result = r.begin > next ? CUDA_ERROR_INVALID_VALUE
+					: look_at(&r, next, r.end < end ? r.end : end);
+		next = r.end;
+	}
+	if (maps)
+		fclose(maps);
+	let_grow(begin);
+	return result ? result : next < end ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
