@@ -113,6 +113,15 @@ static void flush_print(void)
 	utstring_clear(&fake.fifo);
 }
 
+/* As on a GPU a fault is the end of all that runs: none of it uses memory that is given back then. */
+static void lose(CUresult result)
+{
+	if (fake.lost)
+		return;
+	fake.lost = result;
+	fake.device->ops->space_cancel(fake.space);
+}
+
 static void complete(const struct gsb_completion *c)
 {
 	struct fake_mark *m = (struct fake_mark *)(uintptr_t)c->cookie;
@@ -121,8 +130,8 @@ static void complete(const struct gsb_completion *c)
 		take_print();
 	if (c->result == CUDA_ERROR_ASSERT && fake_is_client())
 		fake.told_next = c->result;
-	else if (c->result && !fake.lost)
-		fake.lost = c->result;
+	else if (c->result)
+		lose(c->result);
 	if (!fake.lost) {
 		if (m->event) {
 			m->event->n_done = m->number;
@@ -160,6 +169,8 @@ static bool is_used(uint64_t at, uint64_t size)
 
 void fake_retire(uint64_t at, uint64_t size)
 {
+	if (fake.lost)
+		fake_wait_for_all();
 	if (is_used(at, size))
 		fake.n_early++;
 	while (is_used(at, size) && !fake.deferred)
@@ -470,7 +481,7 @@ static CUresult query(const struct fake_stream *s)
 	if (!s)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (fake.told_next) {
-		fake.lost = fake.told_next;
+		lose(fake.told_next);
 		return CUDA_ERROR_NOT_READY;
 	}
 	return s->n_pending || has_deferred(s) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;

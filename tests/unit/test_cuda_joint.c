@@ -931,7 +931,7 @@ static void test_a_fault_of_one_is_told_to_all(void **state)
 	launch(r, 4, 3);
 	bad = r->n_issued;
 	launch_with(r, 5, &args, sizeof(args), 2);
-	launch(r, 6, 1);
+	launch_until(r, 6, 1); /* by itself it would not end */
 	launch(r, 7, 0);
 	fake.run(true);
 	while (r->n_ended < r->n_issued) {
