@@ -417,7 +417,8 @@ static void serve(void)
 			take_back();
 		if (host_func_due)
 			take_message();
-		while (!e->ignore_ring && gsb_ring_peek(&ring, record) == 1) {
+		/* A record that was posted behind the switch is not taken: so it is looked at last. */
+		while (gsb_ring_peek(&ring, record) == 1 && !e->ignore_ring) {
 			take_record((struct gsb_rec *)record);
 			gsb_ring_advance(&ring, (struct gsb_rec *)record);
 			any = true;

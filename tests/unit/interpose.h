@@ -109,9 +109,22 @@ static inline void waiter_start(struct waiter *w, CUresult (*call)(void *), void
 	assert_int_equal(pthread_create(&w->thread, NULL, waiter_main, w), 0);
 }
 
-/* The engine looks at who waits from time to time: it may still count this thread for its call before. */
+/*
+ * The engine takes what is in the ring, and then looks at who waits, again and again. Until it has made a look that began behind this
+ * call: all that was posted before is taken by then, if it takes anything.
+ */
+static inline void await_look(void)
+{
+	unsigned n = engine->n_looks;
+
+	while (engine->n_looks - n < 2)
+		sched_yield();
+}
+
+/* A look of before may still count this thread for its last call. */
 static inline void await_nobody_blocked(void)
 {
+	await_look();
 	while (engine->n_blocked)
 		sched_yield();
 }

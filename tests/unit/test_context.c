@@ -248,6 +248,7 @@ static void test_context_is_made_while_another_one_ends(void **state)
 	assert_cu(cu.cuCtxCreate_v2(&a, 0, 0));
 	assert_cu(cu.cuCtxSetCurrent(context));
 	flush();
+	await_nobody_blocked();
 	engine->ignore_ring = true;
 	waiter_start(&w[0], destroy_context, a);
 	waiter_start(&w[1], create_context, &b);
@@ -602,6 +603,7 @@ static void test_function_that_two_threads_fetch_is_one_and_no_index_is_used_twi
 	unsigned n = 0;
 
 	flush();
+	await_nobody_blocked();
 	engine->ignore_ring = true;
 	for (int i = 0; i < 2; i++)
 		waiter_start(&w[i], get_function, &got[i]);
