@@ -2,7 +2,8 @@
  * test_watchdog.c - the thread that sees when a turn of the engine does not end.
  *
  * A limit is a millisecond here; what a test waits for comes, however slow the machine is, and what must not come is looked for
- * where it would have come first.
+ * where it would have come first. A turn in which this thread was kept from its processor is as long as that took: where it must
+ * not have been, the case is made again.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #define LIMIT_NS 1000000
 
 static sem_t stuck;
+static uint64_t longest_ns; /* of the turns since start() */
 
 static void on_stuck(void *arg)
 {
@@ -27,6 +29,7 @@ static void on_stuck(void *arg)
 static void start(struct gsb_watchdog *w, uint64_t limit_ns)
 {
 	sem_init(&stuck, 0, 0);
+	longest_ns = 0;
 	assert_int_equal(gsb_watchdog_start(w, limit_ns, on_stuck, &stuck), 0);
 }
 
@@ -38,15 +41,26 @@ static int n_told(void)
 	return n;
 }
 
+static void turn_of(struct gsb_watchdog *w, uint64_t ns)
+{
+	uint64_t from = gsb_clock_ns(), took_ns;
+
+	gsb_watchdog_begin(w);
+	while (gsb_clock_ns() - from < ns)
+		sched_yield();
+	gsb_watchdog_end(w);
+	took_ns = gsb_clock_ns() - from;
+	longest_ns = took_ns > longest_ns ? took_ns : longest_ns;
+}
+
 static void turn(struct gsb_watchdog *w)
 {
-	gsb_watchdog_begin(w);
-	gsb_watchdog_end(w);
+	turn_of(w, 0);
 }
 
 static void await_doze(struct gsb_watchdog *w)
 {
-	while (!w->dozing)
+	while (!w->dozing && !n_told())
 		sched_yield();
 }
 
@@ -69,12 +83,14 @@ static void test_watchdog_turns_that_end_are_not_told(void **state)
 {
 	struct gsb_watchdog w;
 
-	start(&w, LIMIT_NS);
-	for (int i = 0; i < 3; i++) {
-		turn(&w);
-		await_doze(&w);
-	}
-	gsb_watchdog_stop(&w);
+	do {
+		start(&w, LIMIT_NS);
+		for (int i = 0; i < 3; i++) {
+			turn(&w);
+			await_doze(&w);
+		}
+		gsb_watchdog_stop(&w);
+	} while (longest_ns > LIMIT_NS);
 	assert_int_equal(n_told(), 0);
 }
 
@@ -91,24 +107,22 @@ static void test_watchdog_that_dozes_is_woken_by_a_turn(void **state)
 	gsb_watchdog_stop(&w);
 }
 
-/* Turns for longer than a limit, and one that is long, but not so long: if this machine made it so, nothing is said. */
+/* Turns for longer than a limit, and one that is long, but not so long. */
 static void test_watchdog_many_turns_are_not_one(void **state)
 {
 	const uint64_t limit_ns = 100 * LIMIT_NS;
 	struct gsb_watchdog w;
-	uint64_t from = gsb_clock_ns();
 
-	start(&w, limit_ns);
-	while (gsb_clock_ns() - from < limit_ns + LIMIT_NS)
-		turn(&w);
-	from = gsb_clock_ns();
-	gsb_watchdog_begin(&w);
-	while (gsb_clock_ns() - from < limit_ns * 3 / 4)
-		sched_yield();
-	gsb_watchdog_end(&w);
-	gsb_watchdog_stop(&w);
-	if (gsb_clock_ns() - from < limit_ns)
-		assert_int_equal(n_told(), 0);
+	do {
+		uint64_t from = gsb_clock_ns();
+
+		start(&w, limit_ns);
+		while (gsb_clock_ns() - from < limit_ns + LIMIT_NS)
+			turn(&w);
+		turn_of(&w, limit_ns * 3 / 4);
+		gsb_watchdog_stop(&w);
+	} while (longest_ns > limit_ns);
+	assert_int_equal(n_told(), 0);
 }
 
 static void test_watchdog_is_stopped_in_a_turn(void **state)
