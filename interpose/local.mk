@@ -141,7 +141,7 @@ check_PROGRAMS += tests/unit/test_crew
 tests_unit_test_crew_SOURCES = tests/unit/test_crew.c interpose/core/crew.c interpose/core/crew.h \
 	interpose/core/helper.c interpose/core/helper.h interpose/core/spare.c interpose/core/spare.h
 tests_unit_test_crew_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_crew_LDFLAGS = -Wl,--wrap=gsb_spare_look,--wrap=getrusage
+tests_unit_test_crew_LDFLAGS = -Wl,--wrap=gsb_spare_look,--wrap=getrusage,--wrap=sched_yield
 tests_unit_test_crew_LDADD = libbase.la $(CMOCKA_LIBS)
 tests_unit_test_registered_SOURCES = tests/unit/test_registered.c interpose/core/helper.c interpose/core/helper.h interpose/cu/aside.c interpose/cu/aside.h \
 	interpose/cu/hold.c interpose/cu/hold.h interpose/cu/registered.c interpose/cu/registered.h interpose/cu/swap.c interpose/cu/swap.h

@@ -162,10 +162,24 @@ static void test_small_copies_have_none(void **state)
 }
 
 static _Atomic unsigned n_slow_begun, n_slow_done;
+static pthread_t abandoner; /* who waits in gsb_crew_abandon_parts() does so by sched_yield() */
+static _Atomic bool abandons, waits_for_begun;
 
+int __real_sched_yield(void);
+int __wrap_sched_yield(void);
+int __wrap_sched_yield(void)
+{
+	if (atomic_load(&abandons) && pthread_equal(pthread_self(), abandoner))
+		atomic_store(&waits_for_begun, true);
+	return __real_sched_yield();
+}
+
+/* Until the giver waits for it: by then all others are taken. */
 static void do_slowly(struct gsb_crew_part *part)
 {
 	atomic_fetch_add(&n_slow_begun, 1);
+	while (!atomic_load(&waits_for_begun))
+		__real_sched_yield();
 	pause_ms(20);
 	atomic_fetch_add(&n_slow_done, 1);
 }
@@ -177,6 +191,7 @@ static void test_nobody_is_at_parts_that_were_abandoned(void **state)
 	struct gsb_crew c;
 	unsigned n;
 
+	abandoner = pthread_self();
 	see(16, 16, 1);
 	gsb_crew_take(&c, LARGE, 7);
 	assert_int_not_equal(gsb_crew_size(&c), 0);
@@ -186,8 +201,11 @@ static void test_nobody_is_at_parts_that_were_abandoned(void **state)
 	}
 	while (!atomic_load(&n_slow_begun))
 		sched_yield();
+	atomic_store(&abandons, true);
 	gsb_crew_abandon_parts(&c);
 	n = atomic_load(&n_slow_done);
+	atomic_store(&abandons, false);
+	atomic_store(&waits_for_begun, true); /* for those that nobody waited for */
 	assert_int_equal(atomic_load(&n_slow_begun), n);
 	assert_in_range(n, 1, GSB_CREW_PARTS_MAX - 1);
 	pause_ms(50);
