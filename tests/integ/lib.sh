@@ -79,6 +79,18 @@ await_end() {
 	timeout "$LIMIT_S" tail --pid="$1" -s 0.02 -f /dev/null || fail "process $1 does not end"
 }
 
+# await_asleep PID...: until all threads of these sleep. What woke one is not dealt with before: that a client has ended, say, whose
+# descriptor gsbrokerd closes then.
+await_asleep() {
+	local pid i
+	for pid; do
+		for i in $(seq 3000); do
+			grep -qE '^State:[[:space:]]+[^S[:space:]]' "/proc/$pid/task/"*/status || continue 2
+		done
+		fail "process $pid does not fall asleep: $(head -n 3 "/proc/$pid/task/"*/status)"
+	done
+}
+
 # The processes that a process started, separated by blanks.
 children_of() {
 	[ ! -e "/proc/$1/task/$1/children" ] || xargs <"/proc/$1/task/$1/children"

@@ -291,6 +291,8 @@ tenants_idle_broker_engine_and_tenant_do_not_switch() {
 		done
 	}
 	sleep 1 # the engine may still be about to fall asleep; the one second that counts follows
+	# shellcheck disable=SC2086 # a list
+	await_asleep $pids
 	before=$(switches)
 	sleep 1
 	after=$(switches)
