@@ -8,10 +8,11 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/real.sh
 . "$srcdir/tests/integ/real.sh"
 
-# record_policy POLICY [CONF LINE...]: five queries at once under it, verified, twice each; the recording is whole and in $dir/t.gsb.
+# record_policy POLICY [CONF LINE...]: five queries at once under it, verified, twice each; the recording is whole and in $dir/t.gsb. They
+# begin together, so that who is there with whom does not depend on which process comes first.
 record_policy() {
 	make_data
-	start_real_broker "policy = $1" "${@:2}"
+	start_real_broker "policy = $1" '[engine]' 'start_line = 5' 'gate_timeout_ms = 600000' "${@:2}"
 	gsbctl trace record "$dir/t.gsb" >/dev/null
 	five_queries --repeat 2
 	gsbctl trace stop >/dev/null

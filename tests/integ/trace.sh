@@ -48,10 +48,10 @@ trace_five_tenants_have_complete_chains_and_the_counts_of_the_broker() {
 	end_broker
 }
 
-# Three tenants beside each other, with grids of all sizes: placed, and timed, as the model says, block by block.
+# Three tenants beside each other from the beginning, with grids of all sizes: placed, and timed, as the model says, block by block.
 trace_virtual_times_are_those_of_the_machine_model() {
 	local i pids=()
-	start_real_broker
+	start_real_broker '[engine]' 'start_line = 3' 'gate_timeout_ms = 600000'
 	gsbctl trace record "$dir/t.gsb" >/dev/null
 	for i in 1 2 3; do
 		tenant "s$i" "$build/tests/integ/spinner" "$i" 60 &
