@@ -296,9 +296,9 @@ static void complete(struct fake_record *r)
 		region->ctxs[0].error = e->launch_error;
 		e->launch_error = 0;
 	}
+	r->is_done = true; /* before who waits for it can know */
 	region->streams[gsb_handle_index(r->rec.stream)] = r->number;
 	region->header.n_completed++;
-	r->is_done = true;
 }
 
 static bool start_host_func(const struct fake_record *r)

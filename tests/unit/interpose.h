@@ -58,12 +58,13 @@ static inline const struct fake_record *last(enum gsb_rec_type type)
 
 #define last_body(TYPE, name) ((const struct gsb_rec_##name *)last(GSB_REC_##TYPE)->body)
 
-/* Before each test: the same context is current, nothing is held. */
+/* Before each test: the same context is current, nothing is held, and what the one before has posted is in the log. */
 static inline int set_up(void **state)
 {
 	engine->hold = false;
 	cu.cuCtxSetCurrent(context);
 	cu.cuCtxSynchronize();
+	flush();
 	mark = engine->n_logged;
 	return 0;
 }

@@ -13,8 +13,7 @@ static CUfunction function;
 static void trace(bool on)
 {
 	engine->is_traced = on;
-	flush();
-	flush(); /* the first may have passed before the engine looked */
+	await_look(); /* by then it is in the region */
 }
 
 static int set_up_traced(void **state)
