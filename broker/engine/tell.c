@@ -131,7 +131,7 @@ static void tell_item(const struct gsb_item *item)
 static void tell_queue(const struct gsb_stream *s)
 {
 	for (const struct gsb_op *op = s->first; op; op = op->next)
-		if (op->class->kind <= GSB_TRACE_OP_FILL)
+		if (gsb_item_is(op))
 			tell_item(gsb_container_of(op, struct gsb_item, op));
 		else
 			gsb_op_tell(op, 0, 0, 1);

@@ -277,26 +277,6 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 	gsb_stream_pop_told(stream, c->end_ns);
 }
 
-/* ---- what had to wait ---- */
-
-bool gsb_complete_resume(struct gsb_scheduler *s)
-{
-	bool any = false;
-
-	for (uint32_t left = ~s->free_flights & ~s->over; left; left &= left - 1) {
-		unsigned i = (unsigned)__builtin_ctz(left);
-		struct gsb_flight *f = &s->flights[i];
-
-		if (!gsb_course_is_held(&f->course) ||
-		    (s->yields_until_ns && !f->item->op.order->failed))
-			continue;
-		if (!gsb_course_resume(f))
-			s->over |= 1u << i;
-		any = true;
-	}
-	return any;
-}
-
 /* Those of which no command will come any more, as if the device said so now. */
 static GSB_NOINLINE unsigned take_over(struct gsb_scheduler *s, struct gsb_completion *out)
 {

@@ -566,6 +566,25 @@ static bool decide(struct gsb_scheduler *s, bool must)
 	return n_issued;
 }
 
+/* What had to wait for a critical tenant, and need not any more, goes on; whether anything did. */
+static bool resume(struct gsb_scheduler *s)
+{
+	bool any = false;
+
+	for (uint32_t left = ~s->free_flights & ~s->over; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+		struct gsb_flight *f = &s->flights[i];
+
+		if (!gsb_course_is_held(&f->course) ||
+		    (s->yields_until_ns && !f->item->op.order->failed))
+			continue;
+		if (!gsb_course_resume(f))
+			s->over |= 1u << i;
+		any = true;
+	}
+	return any;
+}
+
 /* Whether launches in parts go on, once it is known who is on the device; and those that had to wait do. True: any. */
 static GSB_NOINLINE bool look_for_yield(struct gsb_scheduler *s)
 {
@@ -577,7 +596,7 @@ static GSB_NOINLINE bool look_for_yield(struct gsb_scheduler *s)
 		view = gsb_view_look(s, running, false);
 		s->yields_until_ns = s->policy->yields_until(&view);
 	}
-	return gsb_complete_resume(s);
+	return resume(s);
 }
 
 /* The time has come to decide anew. */

@@ -244,11 +244,6 @@ static const struct gsb_op_class fill_across_class = {.kind = GSB_TRACE_OP_FILL,
 						      .tell = tell_fill,
 						      .finish = let_go};
 
-bool gsb_item_is(const struct gsb_op *op)
-{
-	return op->class->start == start || op->class->start == start_launch;
-}
-
 /* ---- records ---- */
 
 /* A new item for the stream; NULL: there is no room now. */

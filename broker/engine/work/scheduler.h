@@ -112,6 +112,12 @@ struct gsb_item {
 	_Alignas(16) uint8_t payload[]; /* parameters, inline bytes */
 };
 
+/* Of an operation. */
+static inline bool gsb_item_is(const struct gsb_op *op)
+{
+	return op->class->kind <= GSB_TRACE_OP_FILL;
+}
+
 /* LAUNCH: of the grid that its program asked for. */
 static inline uint64_t gsb_item_n_blocks(const struct gsb_item *item)
 {
@@ -135,7 +141,6 @@ int gsb_item_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_copy *body);
 int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_fill *body);
 
-bool gsb_item_is(const struct gsb_op *op); /* of an operation: one of these three */
 /* The same as gsb_item_launch(), and told. */
 int gsb_item_launch_told(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_launch *body);
@@ -160,8 +165,6 @@ void gsb_issue_tell_rest(struct gsb_scheduler *s);
 
 /* Take the device's completions; whether there were any. */
 bool gsb_complete_poll(struct gsb_scheduler *s);
-/* What had to wait for a critical tenant, and need not any more, goes on; whether anything did. */
-bool gsb_complete_resume(struct gsb_scheduler *s);
 /* Count the device's running time; abandon a kernel that is past the limit. */
 void gsb_complete_overdue(struct gsb_scheduler *s);
 /* Nanoseconds until a kernel is, as things are; UINT64_MAX for never. */
