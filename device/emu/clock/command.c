@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "device/emu/clock/copy.h"
 #include "device/emu/clock/report.h"
 #include "model/time/command_time.h"
 
@@ -107,6 +106,20 @@ void emu_cmd_fail(struct emu_cmd *cmd, CUresult result, const char *detail)
 	snprintf(cmd->detail, sizeof(cmd->detail), "%s", detail);
 }
 
+bool emu_cmd_touch(const struct emu_cmd *cmd)
+{
+	return cmd->kind == GSB_CMD_FILL ? emu_heap_touch_fill(cmd->heap, &cmd->fill)
+					 : emu_heap_touch_copy(cmd->heap, &cmd->copy);
+}
+
+void emu_cmd_let_go(const struct emu_cmd *cmd)
+{
+	if (cmd->kind == GSB_CMD_FILL)
+		emu_heap_touch_fill_end(cmd->heap, &cmd->fill);
+	else
+		emu_heap_touch_copy_end(cmd->heap, &cmd->copy);
+}
+
 /* ---- jobs ---- */
 
 static int add_chunk(struct emu_clock *c)
@@ -164,7 +177,7 @@ void emu_job_free(struct emu_clock *c, struct emu_job *job)
 void emu_job_set_executed(struct emu_job *job)
 {
 	if (job->cmd->kind != GSB_CMD_LAUNCH)
-		emu_copy_let_go(job->cmd);
+		emu_cmd_let_go(job->cmd);
 	job->executed = true;
 	job->cmd->n_jobs--;
 	if (!job->leader)

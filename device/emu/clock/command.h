@@ -19,6 +19,11 @@ void emu_cmd_fail(struct emu_cmd *cmd, CUresult result, const char *detail);
 /* It is over in device time; the engine hears of it when no worker is at it any more. */
 void emu_cmd_end(struct emu_clock *c, struct emu_cmd *cmd);
 
+/* What a copy or a fill touches stays there from now on; false: it is not allocated. */
+bool emu_cmd_touch(const struct emu_cmd *cmd);
+/* Its worker is done with that, or none will be at it. */
+void emu_cmd_let_go(const struct emu_cmd *cmd);
+
 /* One more for the command, and the last of that list: of the open ones, or of those ahead. NULL without memory. */
 struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd, struct emu_jobs *list);
 /* Its command is there still: it gets what the job has said, unless that was a block that has never been placed. */

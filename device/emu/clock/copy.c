@@ -33,20 +33,6 @@ bool emu_copy_find_engine(const struct emu_clock *c, unsigned *engine)
 	return false;
 }
 
-static bool touch_begin(const struct emu_cmd *cmd)
-{
-	return cmd->kind == GSB_CMD_FILL ? emu_heap_touch_fill(cmd->heap, &cmd->fill)
-					 : emu_heap_touch_copy(cmd->heap, &cmd->copy);
-}
-
-void emu_copy_let_go(const struct emu_cmd *cmd)
-{
-	if (cmd->kind == GSB_CMD_FILL)
-		emu_heap_touch_fill_end(cmd->heap, &cmd->fill);
-	else
-		emu_heap_touch_copy_end(cmd->heap, &cmd->copy);
-}
-
 void emu_copy_start(struct emu_clock *c, struct emu_cmd *cmd)
 {
 	unsigned engine = 0;
@@ -55,7 +41,7 @@ void emu_copy_start(struct emu_clock *c, struct emu_cmd *cmd)
 	cmd->state = EMU_RUNNING;
 	cmd->started = true;
 	cmd->start_ns = c->now_ns;
-	if (!touch_begin(cmd)) {
+	if (!emu_cmd_touch(cmd)) {
 		emu_cmd_fail(cmd, CUDA_ERROR_ILLEGAL_ADDRESS,
 			     "copy of memory that is not allocated");
 		emu_cmd_end(c, cmd);
@@ -63,7 +49,7 @@ void emu_copy_start(struct emu_clock *c, struct emu_cmd *cmd)
 	}
 	job = emu_job_new(c, cmd, &c->open);
 	if (!job) {
-		emu_copy_let_go(cmd);
+		emu_cmd_let_go(cmd);
 		emu_cmd_fail(cmd, CUDA_ERROR_OUT_OF_MEMORY, "no host memory for a copy");
 		emu_cmd_end(c, cmd);
 		return;

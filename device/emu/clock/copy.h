@@ -11,9 +11,6 @@ bool emu_copy_find_engine(const struct emu_clock *c, unsigned *engine);
 
 void emu_copy_start(struct emu_clock *c, struct emu_cmd *cmd);
 
-/* A worker is done with what it touches. */
-void emu_copy_let_go(const struct emu_cmd *cmd);
-
 void emu_copy_cancel(struct emu_clock *c, struct emu_cmd *cmd);
 
 #endif
