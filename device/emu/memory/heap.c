@@ -236,7 +236,8 @@ static void say_full(struct emu_heap *heap)
 	heap->was_full = true;
 }
 
-int emu_heap_count(struct emu_heap *heap)
+/* One more of the process's few allocations. */
+static int count(struct emu_heap *heap)
 {
 	struct emu_vram *vram = heap->vram;
 
@@ -249,7 +250,7 @@ int emu_heap_count(struct emu_heap *heap)
 	return 0;
 }
 
-void emu_heap_uncount(struct emu_heap *heap)
+static void uncount(struct emu_heap *heap)
 {
 	heap->vram->n_allocs--;
 	heap->n_allocs--;
@@ -263,7 +264,7 @@ static int charge(struct emu_heap *heap, uint64_t bytes)
 		return -ENOMEM;
 	if (heap->used_bytes > heap->limit_bytes || bytes > heap->limit_bytes - heap->used_bytes)
 		return -EDQUOT;
-	if (emu_heap_count(heap))
+	if (count(heap))
 		return -ENOMEM;
 	vram->used_bytes += bytes;
 	heap->used_bytes += bytes;
@@ -276,7 +277,7 @@ static void discharge(struct emu_heap *heap, uint64_t bytes)
 	heap->used_bytes -= bytes;
 }
 
-int emu_heap_place(struct emu_heap *heap, uint64_t size, uint64_t *addr)
+static int place(struct emu_heap *heap, uint64_t size, uint64_t *addr)
 {
 	uint64_t align = size >= LARGE_BYTES ? LARGE_BYTES : PAGE_BYTES;
 
@@ -286,7 +287,7 @@ int emu_heap_place(struct emu_heap *heap, uint64_t size, uint64_t *addr)
 static int map_new(struct emu_heap *heap, uint64_t size, uint64_t *addr)
 {
 	struct gsb_range was;
-	int err = emu_heap_place(heap, size, addr);
+	int err = place(heap, size, addr);
 
 	if (err)
 		return err;
@@ -316,12 +317,44 @@ int emu_heap_alloc(struct emu_heap *heap, uint64_t size, uint64_t *addr)
 			gsb_ranges_set_used(&heap->device, at, size);
 		} else {
 			discharge(heap, bytes);
-			emu_heap_uncount(heap);
+			uncount(heap);
 		}
 	}
 	pthread_mutex_unlock(lock);
 	if (!err)
 		*addr = at;
+	return err;
+}
+
+/* Pages of others in place of its own. */
+static int map_opened(struct emu_heap *heap, struct gsb_backing *b, uint64_t *addr)
+{
+	struct gsb_range was;
+	int err = place(heap, b->size, addr);
+
+	if (err)
+		return err;
+	err = emu_share_open(heap, b, *addr);
+	if (err)
+		gsb_ranges_remove(&heap->device, *addr, &was);
+	return err;
+}
+
+int emu_heap_open(struct emu_heap *heap, struct gsb_backing *b, uint64_t *addr)
+{
+	uint64_t at = 0;
+	int err;
+
+	pthread_mutex_lock(&heap->vram->lock);
+	err = count(heap);
+	if (!err) {
+		err = map_opened(heap, b, &at);
+		if (err)
+			uncount(heap);
+	}
+	if (!err)
+		*addr = at;
+	pthread_mutex_unlock(&heap->vram->lock);
 	return err;
 }
 
@@ -343,7 +376,7 @@ static void let_go(struct emu_heap *heap, uint64_t start)
 	int err = emu_share_close(heap, &r);
 	struct gsb_range was;
 
-	emu_heap_uncount(heap);
+	uncount(heap);
 	if (err == -ENOENT) {
 		close_to_all(&r);
 		if (emu_share_outlives(heap, &r))

@@ -51,23 +51,19 @@ void emu_vram_init(struct emu_vram *vram, const struct gsb_device_params *p, uin
 void emu_vram_finish(struct emu_vram *vram); /* no heap is left */
 void emu_vram_info(struct emu_vram *vram, uint64_t *free_bytes, uint64_t *total_bytes);
 
-/* As ops.h says of mem_cost, space_create, space_limit, mem_alloc, mem_free, host_pin and host_unpin. */
+/* As ops.h says of mem_cost, space_create, space_limit, mem_alloc, mem_free, mem_open, host_pin and host_unpin. */
 uint64_t emu_heap_cost(uint64_t size);
 int emu_heap_init(struct emu_heap *heap, struct emu_vram *vram, const struct gsb_space_params *p);
 void emu_heap_finish(struct emu_heap *heap); /* nothing touches it */
 void emu_heap_limit(struct emu_heap *heap, uint64_t limit_bytes);
 int emu_heap_alloc(struct emu_heap *heap, uint64_t size, uint64_t *addr);
 int emu_heap_free(struct emu_heap *heap, uint64_t addr);
+int emu_heap_open(struct emu_heap *heap, struct gsb_backing *b, uint64_t *addr);
 /* A page that the device needs to serve the space, zeroed: nobody is charged for it. @addr is given back once. */
 int emu_heap_lend(struct emu_heap *heap, uint64_t *addr);
 void emu_heap_take_back(struct emu_heap *heap, uint64_t addr);
 int emu_heap_pin(struct emu_heap *heap, uint64_t addr, uint64_t size);
 int emu_heap_unpin(struct emu_heap *heap, uint64_t addr, uint64_t size);
-
-/* For share.c, with the lock: one more allocation of the process's few; -ENOMEM. And a place for it. */
-int emu_heap_count(struct emu_heap *heap);
-void emu_heap_uncount(struct emu_heap *heap);
-int emu_heap_place(struct emu_heap *heap, uint64_t size, uint64_t *addr);
 
 /* True when the part of these rows that lies in device windows of the owner is allocated. From a true answer
  * until the end the memory stays mapped, freed or not; and the spaces stay. */

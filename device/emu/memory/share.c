@@ -137,44 +137,23 @@ static void forget_opened(struct emu_heap *heap, struct emu_opened *o)
 	free(o);
 }
 
-static int open_at(struct emu_heap *heap, struct gsb_backing *b, struct emu_opened *o)
-{
-	struct gsb_range was;
-	int err = emu_heap_place(heap, b->size, &o->start);
-
-	if (err)
-		return err;
-	err = emu_file_map(b->file, b->at, b->size, o->start, PROT_READ | PROT_WRITE);
-	if (err) {
-		gsb_ranges_remove(&heap->device, o->start, &was);
-		return err;
-	}
-	o->backing = b;
-	b->n_users++;
-	HASH_ADD(hh, heap->opened, start, sizeof(o->start), o);
-	return 0;
-}
-
-int emu_heap_open(struct emu_heap *heap, struct gsb_backing *b, uint64_t *addr)
+int emu_share_open(struct emu_heap *heap, struct gsb_backing *b, uint64_t start)
 {
 	struct emu_opened *o = malloc(sizeof(*o));
 	int err;
 
 	if (!o)
 		return -ENOMEM;
-	pthread_mutex_lock(&heap->vram->lock);
-	err = emu_heap_count(heap);
-	if (!err) {
-		err = open_at(heap, b, o);
-		if (err)
-			emu_heap_uncount(heap);
-	}
-	if (!err)
-		*addr = o->start;
-	pthread_mutex_unlock(&heap->vram->lock);
-	if (err)
+	err = emu_file_map(b->file, b->at, b->size, start, PROT_READ | PROT_WRITE);
+	if (err) {
 		free(o);
-	return err;
+		return err;
+	}
+	o->start = start;
+	o->backing = b;
+	b->n_users++;
+	HASH_ADD(hh, heap->opened, start, sizeof(o->start), o);
+	return 0;
 }
 
 int emu_share_close(struct emu_heap *heap, const struct gsb_range *r)

@@ -14,13 +14,14 @@ struct emu_heap;
 struct gsb_backing;
 struct gsb_range;
 
-/* As ops.h says of mem_share and mem_open. Any thread. */
+/* As ops.h says of mem_share. Any thread. */
 int emu_heap_share(struct emu_heap *heap, uint64_t addr, struct gsb_backing **out, uint64_t *offset,
 		   uint64_t *size);
-int emu_heap_open(struct emu_heap *heap, struct gsb_backing *b, uint64_t *addr);
 
 /* ---- for heap.c, with the lock of the card; of a range that nobody touches ---- */
 
+/* The range is there, and becomes the backing's. -ENOMEM. */
+int emu_share_open(struct emu_heap *heap, struct gsb_backing *b, uint64_t start);
 /* It was opened, and is the heap's own again: 0. -ENOENT: it was not. -ENOMEM: its addresses must not be used again, and that was said. */
 int emu_share_close(struct emu_heap *heap, const struct gsb_range *r);
 /* It was freed, and others have it: what is counted for it is theirs, and its range goes with the last of them. */
