@@ -55,6 +55,7 @@ interpose_sources = \
 	interpose/hooks/hooks.h \
 	interpose/hooks/array.c \
 	interpose/hooks/capture.c \
+	interpose/hooks/cluster.c \
 	interpose/hooks/copy.c \
 	interpose/hooks/copy_batch.c \
 	interpose/hooks/ctx.c \

@@ -203,16 +203,22 @@ CUresult hook_cuTensorMapEncodeIm2col(CUtensorMap *map, const struct gsb_tensor 
 				      cuuint32_t pixels);
 CUresult hook_cuTensorMapReplaceAddress(CUtensorMap *map, void *addr);
 
-/* hooks/launch.c */
-CUresult hook_cuLaunchKernel(const struct gsb_launch *l);
-CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void **params,
-			       void **extra, CUstream default_stream);
+/* hooks/cluster.c */
 /* Puts what it asks for into the flags of a launch; refused where the device has no clusters. */
 CUresult gsb_read_cluster(const CUlaunchAttribute *a, uint32_t *flags);
 /* Whether a kernel may be in such clusters; the device may have none so large. */
 CUresult gsb_check_cluster(uint32_t flags, const uint32_t grid[3], const struct gsb_cu_function *f);
 /* Blocks of the largest cluster that the function is allowed. */
 uint32_t gsb_largest_cluster(const struct gsb_cu_function *f);
+uint32_t gsb_cluster_size(uint32_t flags); /* in blocks */
+/* The engine knows what the kernel was compiled for; a cluster that was set since then is one of the launch, which is then @told. */
+CUresult gsb_tell_cluster(const struct gsb_launch *l, const struct gsb_cu_function *f,
+			  struct gsb_launch *told);
+
+/* hooks/launch.c */
+CUresult hook_cuLaunchKernel(const struct gsb_launch *l);
+CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void **params,
+			       void **extra, CUstream default_stream);
 
 /* hooks/setup.c */
 CUresult hook_cuFuncSetBlockShape(CUfunction fn, int x, int y, int z);
@@ -249,9 +255,9 @@ CUresult hook_cuMemFree(CUdeviceptr ptr);
 CUresult hook_cuMemAllocAsync(CUdeviceptr *ptr, size_t n, CUstream stream);
 CUresult hook_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr);
 CUresult hook_cuIpcOpenMemHandle(CUdeviceptr *ptr, const CUipcMemHandle *handle, unsigned flags);
-/* The result; whose cause only the engine's log has is said to the program's user as well, once. */
-CUresult gsb_hook_opened(CUresult result, const char *what);
 CUresult hook_cuIpcCloseMemHandle(CUdeviceptr ptr);
+CUresult hook_cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event);
+CUresult hook_cuIpcOpenEventHandle(CUevent *event, const CUipcEventHandle *handle);
 CUresult hook_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
 					   CUmemAllocationHandleType type,
 					   unsigned long long flags);
@@ -416,8 +422,6 @@ CUresult hook_cuEventRecord(CUevent event, CUstream stream, unsigned flags);
 CUresult hook_cuEventQuery(CUevent event);
 CUresult hook_cuEventSynchronize(CUevent event);
 CUresult hook_cuEventElapsedTime(float *ms, CUevent start, CUevent end);
-CUresult hook_cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event);
-CUresult hook_cuIpcOpenEventHandle(CUevent *event, const CUipcEventHandle *handle);
 
 /* tables.c. asker: the code that calls. */
 CUresult hook_cuGetExportTable(const void **table, const CUuuid *id, const void *asker);

@@ -1,5 +1,6 @@
 /*
- * hooks/ipc.c - memory of one process in another one: handles of allocations, and descriptors of memory without an address and of pools.
+ * hooks/ipc.c - memory and events of one process in another one: handles of allocations and of events, and descriptors of memory without an
+ * address and of pools.
  *
  * What was opened lies in this process's own window, as an allocation that another process pays for.
  */
@@ -12,6 +13,7 @@
 #include "interpose/cu/ctx.h"
 #include "interpose/cu/ctx_life.h"
 #include "interpose/cu/descriptor.h"
+#include "interpose/cu/event.h"
 #include "interpose/cu/pool.h"
 #include "interpose/cu/virtual.h"
 #include "interpose/hooks/hooks.h"
@@ -19,7 +21,8 @@
 static_assert(sizeof(CUipcMemHandle) == sizeof(struct gsb_ipc_handle), "one is the other");
 static_assert(sizeof(CUmemPoolPtrExportData) == sizeof(struct gsb_ipc_handle), "likewise");
 
-CUresult gsb_hook_opened(CUresult result, const char *what)
+/* The result; whose cause only the engine's log has is said to the program's user as well, once. */
+static CUresult tell_opened(CUresult result, const char *what)
 {
 	static _Atomic bool said;
 
@@ -81,7 +84,7 @@ static CUresult open_memory(const void *from, uint64_t wire, struct gsb_alloc *a
 				    0, wire, a);
 	if (!result)
 		*ptr = a->addr;
-	return gsb_hook_opened(result, "memory");
+	return tell_opened(result, "memory");
 }
 
 CUresult hook_cuIpcOpenMemHandle(CUdeviceptr *ptr, const CUipcMemHandle *handle, unsigned flags)
@@ -109,6 +112,55 @@ CUresult hook_cuIpcCloseMemHandle(CUdeviceptr ptr)
 	return last ? gsb_mem_free_device(&a) : result;
 }
 
+/* ---- events ---- */
+
+CUresult hook_cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
+{
+	const struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
+	const struct gsb_rec_object body = {.handle = (uint64_t)event};
+	const struct gsb_call call = {
+		.type = GSB_REC_EVENT_EXPORT,
+		.guard = gsb_object_guard(&gsb_cu_events, (uint64_t)event,
+					  CUDA_ERROR_INVALID_HANDLE),
+		.body = &body,
+		.body_bytes = sizeof(body),
+	};
+	struct gsb_reply_ipc reply;
+	CUresult result;
+
+	if (!handle || !event)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!e || !gsb_cu_event_is_shared(e))
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = gsb_cu_error_of(e);
+	if (!result)
+		result = gsb_call_into(&call, &reply, sizeof(reply));
+	if (!result)
+		memcpy(handle, &reply.handle, sizeof(*handle));
+	return result;
+}
+
+CUresult hook_cuIpcOpenEventHandle(CUevent *event, const CUipcEventHandle *handle)
+{
+	struct gsb_cu_ctx_life life;
+	struct gsb_ipc_handle from;
+	uint64_t opened;
+	CUresult result;
+
+	static_assert(sizeof(from) == sizeof(*handle), "a handle is one of CUDA's");
+	if (!event)
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(&from, handle, sizeof(from));
+	result = gsb_cu_ctx_live(&life);
+	if (!result)
+		result = gsb_cu_event_open(life.wire, &from, &opened);
+	if (from.magic == GSB_IPC_MAGIC && from.kind == GSB_IPC_EVENT)
+		tell_opened(result, "an event");
+	if (!result)
+		*event = (CUevent)opened;
+	return result;
+}
+
 /* ---- memory without an address ---- */
 
 CUresult hook_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
@@ -132,7 +184,7 @@ CUresult hook_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handl
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (!gsb_descriptor_read((int)(intptr_t)from, GSB_IPC_BACKING, &brought))
 		return CUDA_ERROR_UNKNOWN;
-	result = gsb_hook_opened(gsb_cu_virtual_import(&brought, &made), "memory");
+	result = tell_opened(gsb_cu_virtual_import(&brought, &made), "memory");
 	if (!result)
 		*handle = made;
 	return result;
