@@ -65,6 +65,7 @@ interpose_sources = \
 	interpose/hooks/graph.c interpose/hooks/graph.h \
 	interpose/hooks/graph_condition.c \
 	interpose/hooks/graph_exec.c \
+	interpose/hooks/graph_launch.c \
 	interpose/hooks/graph_memory.c \
 	interpose/hooks/graph_node.c \
 	interpose/hooks/init.c \

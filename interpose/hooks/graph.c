@@ -1,5 +1,5 @@
 /*
- * hooks/graph.c - graphs as structures: made, copied, asked, and the objects that they hold.
+ * hooks/graph.c - graphs as structures: made, copied, added to, asked, and the objects that they hold.
  */
 #include "interpose/hooks/graph.h"
 
@@ -287,6 +287,42 @@ CUresult hook_cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType *type)
 		return gsb_graph_leave(CUDA_ERROR_INVALID_VALUE);
 	*type = node->work.type;
 	return gsb_graph_leave(CUDA_SUCCESS);
+}
+
+/* ---- nodes ---- */
+
+CUresult gsb_graph_add_to(struct gsb_graph *g, const struct gsb_node_place *place,
+			  const struct gsb_graph_work *work)
+{
+	struct gsb_graph_node **deps, *node;
+	CUresult result = gsb_graph_nodes_of(
+		g, &(struct gsb_node_set){.nodes = place->deps, .n = place->n}, &deps);
+
+	if (result)
+		return result;
+	result = gsb_cu_graph_result(gsb_graph_add(g, work, deps, place->n, &node));
+	free(deps);
+	if (result)
+		return result;
+	result = gsb_cu_node_handle(node, place->node);
+	if (result) {
+		node->work.type = CU_GRAPH_NODE_TYPE_EMPTY; /* what it did is the caller's again */
+		gsb_graph_remove(node);
+	}
+	return result;
+}
+
+CUresult gsb_graph_add_node(const struct gsb_node_place *place, CUresult result,
+			    struct gsb_graph_work *work)
+{
+	struct gsb_graph *g = gsb_cu_graph_get(place->graph);
+
+	if (result)
+		return gsb_graph_leave(result);
+	result = g && place->node ? gsb_graph_add_to(g, place, work) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		gsb_graph_work_free(work);
+	return gsb_graph_leave(result);
 }
 
 /* ---- edges ---- */

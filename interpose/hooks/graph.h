@@ -57,21 +57,20 @@ CUresult gsb_graph_check_free(const struct gsb_graph *g);
 /* Whether it may be copied: CUDA_ERROR_NOT_SUPPORTED if it has conditions, too. */
 CUresult gsb_graph_check_copy(const struct gsb_graph *g);
 bool gsb_graph_is_owned(const struct gsb_graph *g);
-
-/* hooks/graph_condition.c: a conditional node, with the lock; its launch, which waits for what stands before it; and the words of a
- * graph that begins, with those of all that is in it. */
-CUresult gsb_graph_condition_work(const CUDA_CONDITIONAL_NODE_PARAMS *p,
-				  struct gsb_graph_work *out);
-CUresult gsb_graph_condition_run(struct gsb_cu_exec *x, const struct gsb_graph_node *node,
-				 CUstream stream);
-CUresult gsb_graph_reset_words(const struct gsb_graph *g, CUstream stream);
-/* hooks/graph_exec.c: a graph in that exec, in one stream, one step after the other. */
-CUresult gsb_graph_run_in_order(struct gsb_cu_exec *x, const struct gsb_lane_plan *plan,
-				CUstream stream);
-
-/* hooks/graph_node.c: ends a call that adds a node, with the lock: the work becomes the node's, or nobody's. */
+/* A node is added, and the work is its own; with the lock. */
+CUresult gsb_graph_add_to(struct gsb_graph *g, const struct gsb_node_place *place,
+			  const struct gsb_graph_work *work);
+/* Ends a call that adds a node, with the lock: the work becomes the node's, or nobody's. */
 CUresult gsb_graph_add_node(const struct gsb_node_place *place, CUresult result,
 			    struct gsb_graph_work *work);
+
+/* hooks/graph_condition.c: a conditional node, with the lock. */
+CUresult gsb_graph_condition_work(const CUDA_CONDITIONAL_NODE_PARAMS *p,
+				  struct gsb_graph_work *out);
+/* What lies where the words of a context were that is gone is none. Return: the context of a word; 0: there is none */
+uint64_t gsb_graph_word_context(uint64_t addr);
+/* The words of a graph that begins, with those of all that is in it. */
+CUresult gsb_graph_reset_words(const struct gsb_graph *g, CUstream stream);
 
 /* hooks/mem.c: memory of a graph is allocated, and freed in a stream. */
 CUresult gsb_mem_alloc_graph(struct gsb_graph_memory *m);
@@ -198,6 +197,8 @@ CUresult hook_cuGraphExecUpdate_v1(CUgraphExec exec, CUgraph graph, CUgraphNode 
 				   CUgraphExecUpdateResult *result);
 CUresult hook_cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned *enabled);
 CUresult hook_cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled);
+
+/* hooks/graph_launch.c */
 CUresult hook_cuGraphLaunch(CUgraphExec exec, CUstream stream);
 CUresult hook_cuGraphUpload(CUgraphExec exec, CUstream stream);
 

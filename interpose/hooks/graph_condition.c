@@ -1,10 +1,7 @@
 /*
- * hooks/graph_condition.c - conditional nodes: graphs that run if, while, or as a word says when their turn has come.
+ * hooks/graph_condition.c - conditional nodes: graphs that run if, while, or as a word says when their turn has come (graph_launch.c).
  *
  * The word lies in pinned memory, where kernels write it (ptx/condition.h) and this library reads it. The handle that a program passes to its kernels is its address.
- * What comes behind a conditional node depends on that word, so who launches the graph goes on when it is known: he waits for what stands before the node, reads,
- * and posts the graph that is chosen, of a loop again and again. So the launch of such a graph returns when its last condition has been decided, and
- * not at once; and of a chosen graph the nodes run one after the other, in the stream of the node.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -167,10 +164,7 @@ CUresult hook_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, C
 				 : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* ---- nodes ---- */
-
-/* What lies where the words of a context were that is gone is none. Return: the context of a word; 0: there is none */
-static uint64_t context_of(uint64_t addr)
+uint64_t gsb_graph_word_context(uint64_t addr)
 {
 	for (const struct page *p = pages; p; p = p->next) {
 		uint64_t i = (addr - (uint64_t)p->words) / sizeof(*p->words);
@@ -181,92 +175,12 @@ static uint64_t context_of(uint64_t addr)
 	return 0;
 }
 
-static bool is_size(const CUDA_CONDITIONAL_NODE_PARAMS *p)
-{
-	switch (p->type) {
-	case CU_GRAPH_COND_TYPE_IF: return p->size == 1 || p->size == 2;
-	case CU_GRAPH_COND_TYPE_WHILE: return p->size == 1;
-	case CU_GRAPH_COND_TYPE_SWITCH: return p->size;
-	}
-	return false;
-}
-
-CUresult gsb_graph_condition_work(const CUDA_CONDITIONAL_NODE_PARAMS *p, struct gsb_graph_work *out)
-{
-	struct gsb_graph_condition c;
-	uint64_t wire = context_of(p->handle);
-	CUresult result = is_size(p) && wire ? gsb_cu_graph_result(gsb_graph_condition_make(
-						       &gsb_cu_graph_keeper, p->size, &c))
-					     : CUDA_ERROR_INVALID_VALUE;
-
-	if (result)
-		return result;
-	c.word = p->handle;
-	c.wire = wire;
-	c.type = p->type;
-	*out = (struct gsb_graph_work){.type = CU_GRAPH_NODE_TYPE_CONDITIONAL, .condition = c};
-	for (uint32_t i = 0; !result && i < c.n; i++)
-		result = gsb_cu_graph_handle(c.bodies[i], &c.names[i]);
-	if (result)
-		gsb_graph_work_free(out);
-	return result;
-}
-
-/* ---- when its turn has come ---- */
-
-/* Another thread may have ended the graph meanwhile. It is no wait of the program's, which a capture would forbid. */
-static CUresult wait_before(const struct gsb_cu_exec *x, CUstream stream)
-{
-	CUgraphExec handle = (CUgraphExec)gsb_object_name(x);
-	struct gsb_cu_stream_ref s;
-	CUresult result = gsb_cu_stream_resolve(stream, &s);
-
-	if (result)
-		return result;
-	gsb_cu_graphs_unlock();
-	result = gsb_cu_stream_wait(&s);
-	gsb_cu_graphs_lock();
-	return result || gsb_cu_exec_get(handle) == x ? result : CUDA_ERROR_INVALID_VALUE;
-}
-
-/* Which of the graphs runs now; n: none does. */
-static uint32_t choose(const struct gsb_graph_condition *c)
-{
-	uint32_t value = *(volatile uint32_t *)c->word;
-
-	if (c->type == CU_GRAPH_COND_TYPE_SWITCH)
-		return value < c->n ? value : c->n;
-	return value ? 0 : c->type == CU_GRAPH_COND_TYPE_IF ? 1 : c->n;
-}
-
-CUresult gsb_graph_condition_run(struct gsb_cu_exec *x, const struct gsb_graph_node *node,
-				 CUstream stream)
-{
-	const struct gsb_graph_condition *c = &node->work.condition;
-	const struct gsb_cu_branch *b = gsb_cu_exec_branch(x, node);
-	CUresult result;
-	uint32_t i;
-
-	do {
-		result = b ? wait_before(x, stream) : CUDA_ERROR_INVALID_VALUE;
-		if (result)
-			return result; /* the node may be gone */
-		if (context_of(c->word) != c->wire)
-			return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-		i = choose(c);
-		if (i >= c->n)
-			return CUDA_SUCCESS;
-		result = gsb_graph_run_in_order(x, &b->plans[i], stream);
-	} while (!result && c->type == CU_GRAPH_COND_TYPE_WHILE);
-	return result;
-}
-
 static CUresult reset(const struct gsb_graph_word *w, CUstream stream)
 {
 	const struct gsb_fill fill = {w->addr, w->initial, sizeof(uint32_t), 1, 1, 0};
 
-	return context_of(w->addr) == w->wire ? hook_cuMemsetAsync(&fill, stream)
-					      : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	return gsb_graph_word_context(w->addr) == w->wire ? hook_cuMemsetAsync(&fill, stream)
+							  : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 static CUresult reset_own(const struct gsb_graph *g, CUstream stream)
@@ -291,5 +205,38 @@ CUresult gsb_graph_reset_words(const struct gsb_graph *g, CUstream stream)
 		for (uint32_t j = 0; !result && j < n; j++)
 			result = gsb_graph_reset_words(inner[j], stream);
 	}
+	return result;
+}
+
+/* ---- nodes ---- */
+
+static bool is_size(const CUDA_CONDITIONAL_NODE_PARAMS *p)
+{
+	switch (p->type) {
+	case CU_GRAPH_COND_TYPE_IF: return p->size == 1 || p->size == 2;
+	case CU_GRAPH_COND_TYPE_WHILE: return p->size == 1;
+	case CU_GRAPH_COND_TYPE_SWITCH: return p->size;
+	}
+	return false;
+}
+
+CUresult gsb_graph_condition_work(const CUDA_CONDITIONAL_NODE_PARAMS *p, struct gsb_graph_work *out)
+{
+	struct gsb_graph_condition c;
+	uint64_t wire = gsb_graph_word_context(p->handle);
+	CUresult result = is_size(p) && wire ? gsb_cu_graph_result(gsb_graph_condition_make(
+						       &gsb_cu_graph_keeper, p->size, &c))
+					     : CUDA_ERROR_INVALID_VALUE;
+
+	if (result)
+		return result;
+	c.word = p->handle;
+	c.wire = wire;
+	c.type = p->type;
+	*out = (struct gsb_graph_work){.type = CU_GRAPH_NODE_TYPE_CONDITIONAL, .condition = c};
+	for (uint32_t i = 0; !result && i < c.n; i++)
+		result = gsb_cu_graph_handle(c.bodies[i], &c.names[i]);
+	if (result)
+		gsb_graph_work_free(out);
 	return result;
 }

@@ -166,40 +166,6 @@ static CUresult any_work(const CUgraphNodeParams *p, struct gsb_graph_work *out)
 
 /* ---- added ---- */
 
-static CUresult add_to(struct gsb_graph *g, const struct gsb_node_place *place,
-		       const struct gsb_graph_work *work)
-{
-	struct gsb_graph_node **deps, *node;
-	CUresult result = gsb_graph_nodes_of(
-		g, &(struct gsb_node_set){.nodes = place->deps, .n = place->n}, &deps);
-
-	if (result)
-		return result;
-	result = gsb_cu_graph_result(gsb_graph_add(g, work, deps, place->n, &node));
-	free(deps);
-	if (result)
-		return result;
-	result = gsb_cu_node_handle(node, place->node);
-	if (result) {
-		node->work.type = CU_GRAPH_NODE_TYPE_EMPTY; /* what it did is the caller's again */
-		gsb_graph_remove(node);
-	}
-	return result;
-}
-
-CUresult gsb_graph_add_node(const struct gsb_node_place *place, CUresult result,
-			    struct gsb_graph_work *work)
-{
-	struct gsb_graph *g = gsb_cu_graph_get(place->graph);
-
-	if (result)
-		return gsb_graph_leave(result);
-	result = g && place->node ? add_to(g, place, work) : CUDA_ERROR_INVALID_VALUE;
-	if (result)
-		gsb_graph_work_free(work);
-	return gsb_graph_leave(result);
-}
-
 CUresult hook_cuGraphAddKernelNode(const struct gsb_node_place *place,
 				   const CUDA_KERNEL_NODE_PARAMS *params)
 {
@@ -295,7 +261,7 @@ static CUresult move_child(const struct gsb_node_place *place, CUgraph child)
 	CUresult result = place->node ? check_move(g, moved) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		result = add_to(g, place, &work);
+		result = gsb_graph_add_to(g, place, &work);
 	if (result)
 		return result;
 	moved->is_inner = true;
