@@ -2,7 +2,8 @@
  * metrics.c - see metrics.h: the socket, who comes, what is asked of engines, and how what they said is laid out.
  *
  * Whoever can open the socket is a stranger. Each has one request of a few KiB and a few seconds for all of it, is told
- * so much, and is gone; when there are as many as there may be, the others wait in the kernel's queue.
+ * so much, and is gone. When there are as many as there may be, one that is not waited for by us, but we for it, makes room
+ * for who comes: so whoever asks at once is answered, however many come and say nothing.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h> /* of configure; broker/config/config.h is another */
@@ -58,6 +59,12 @@ struct gsb_metrics_client {
 
 /* ---- clients ---- */
 
+static void listen_again(struct gsb_metrics *m)
+{
+	if (m->watch.fd >= 0)
+		gsb_loop_watch_change(&m->s->loop, &m->watch, EPOLLIN);
+}
+
 static void client_destroy(struct gsb_metrics_client *c)
 {
 	struct gsb_metrics *m = c->m;
@@ -68,10 +75,23 @@ static void client_destroy(struct gsb_metrics_client *c)
 	gsb_timer_clear(l, &c->timer);
 	gsb_hurry_close(fd);
 	DL_DELETE(m->clients, c);
-	if (m->n_clients-- == GSB_METRICS_CLIENTS_MAX && m->watch.fd >= 0)
-		gsb_loop_watch_change(l, &m->watch, EPOLLIN);
+	if (m->n_clients-- == GSB_METRICS_CLIENTS_MAX)
+		listen_again(m);
 	free(c->out);
 	free(c);
+}
+
+/* Whoever can lose least: what it is owed is sent, or it has not asked, or it does not read. */
+static struct gsb_metrics_client *whom_to_drop(const struct gsb_metrics *m)
+{
+	static const enum client_state order[] = {DRAINING, READING, WRITING};
+	struct gsb_metrics_client *c;
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(order); i++)
+		DL_FOREACH (m->clients, c) /* the oldest first */
+			if (c->state == order[i])
+				return c;
+	return NULL; /* all wait for engines, a second at most */
 }
 
 static void on_client_slow(struct gsb_timer *t)
@@ -261,6 +281,7 @@ static void answer_all(struct gsb_metrics *m)
 			refuse(c, 500);
 	}
 	free(text);
+	listen_again(m); /* those that were answered may be dropped */
 }
 
 static void on_engines_slow(struct gsb_timer *t)
@@ -363,8 +384,7 @@ static int client_create(struct gsb_metrics *m, int fd)
 	}
 	gsb_timer_set(&m->s->loop, &c->timer, GSB_METRICS_CLIENT_MS);
 	DL_APPEND(m->clients, c);
-	if (++m->n_clients == GSB_METRICS_CLIENTS_MAX)
-		gsb_loop_watch_change(&m->s->loop, &m->watch, 0);
+	m->n_clients++;
 	return 0;
 }
 
@@ -383,11 +403,28 @@ static void look_away(struct gsb_metrics *m)
 	gsb_timer_set(&m->s->loop, &m->pause, ANSWER_MS);
 }
 
+static bool make_room(struct gsb_metrics *m)
+{
+	struct gsb_metrics_client *c;
+
+	if (m->n_clients < GSB_METRICS_CLIENTS_MAX)
+		return true;
+	c = whom_to_drop(m);
+	if (c)
+		client_destroy(c);
+	return c != NULL;
+}
+
 static void on_connection(struct gsb_loop_watch *w, uint32_t events)
 {
 	struct gsb_metrics *m = gsb_container_of(w, struct gsb_metrics, watch);
-	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd;
 
+	if (!make_room(m)) {
+		gsb_loop_watch_change(&m->s->loop, &m->watch, 0);
+		return;
+	}
+	fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
 		return;
 	if (fd >= 0 && !client_create(m, fd))

@@ -4,8 +4,11 @@
  *   scrape ADDRESS            GET /metrics; checks what comes strictly, and prints it
  *   scrape ADDRESS --raw      sends standard input, half closes, and prints all that comes
  *   scrape ADDRESS --hold N   connects N times, says nothing, prints "held", waits until all were closed; prints "closed"
+ *   scrape ADDRESS --among N  connects N times, says nothing there, gets /metrics by another connection, and prints how many
+ *                             of the N are still open then
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,14 +83,19 @@ static const char *body_of(const char *answer, size_t n)
 	return end + 4;
 }
 
-static int get(const char *address, char *answer)
+static size_t request_page(const char *address, char *answer)
 {
 	static const char request[] = "GET /metrics HTTP/1.1\r\nHost: gsb\r\nAccept: */*\r\n\r\n";
 	int fd = connect_to(address);
-	const char *why, *body;
 
 	send_all(fd, request, sizeof(request) - 1);
-	body = body_of(answer, receive_all(fd, answer));
+	return receive_all(fd, answer);
+}
+
+static int get(const char *address, char *answer)
+{
+	const char *body = body_of(answer, request_page(address, answer)), *why;
+
 	why = prometheus_check(body);
 	if (why)
 		die(why);
@@ -123,6 +131,20 @@ static int hold(const char *address, int n)
 	return 0;
 }
 
+static int among(const char *address, int n, char *answer)
+{
+	int fds[256], n_open = 0;
+	char byte;
+
+	for (int i = 0; i < n && i < 256; i++)
+		fds[i] = connect_to(address);
+	body_of(answer, request_page(address, answer));
+	for (int i = 0; i < n && i < 256; i++)
+		n_open += recv(fds[i], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+	printf("%d\n", n_open);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static char answer[ANSWER_MAX];
@@ -133,5 +155,8 @@ int main(int argc, char **argv)
 		return get(argv[1], answer);
 	if (!strcmp(argv[2], "--raw"))
 		return raw(argv[1], answer);
-	return argc > 3 ? hold(argv[1], atoi(argv[3])) : 2;
+	if (argc < 4)
+		return 2;
+	return !strcmp(argv[2], "--among") ? among(argv[1], atoi(argv[3]), answer)
+					   : hold(argv[1], atoi(argv[3]));
 }
