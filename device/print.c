@@ -70,9 +70,10 @@ static int number(struct printer *p, const char **f)
 	if (**f == '*') {
 		++*f;
 		n = (int32_t)next(p, 4);
+	} else {
+		for (; **f >= '0' && **f <= '9'; ++*f)
+			n = n < MAX_WIDTH ? n * 10 + (**f - '0') : n;
 	}
-	for (; **f >= '0' && **f <= '9'; ++*f)
-		n = n < MAX_WIDTH ? n * 10 + (**f - '0') : n;
 	return n > MAX_WIDTH ? MAX_WIDTH : n < -MAX_WIDTH ? -MAX_WIDTH : n;
 }
 

@@ -4593,6 +4593,8 @@ static void test_print_shows_each_conversion(void **state)
 		{"%-10s|%.3s|%s", {s, s, s}, 3, "abcdefgh  |abc|abcdefgh"},
 		{"%s %d", {0, 5}, 2, "(null) 5"},
 		{"%p", {0x1234}, 1, "0x1234"},
+		{"%.*s", {0x80000000, s}, 2, "abcdefgh"},
+		{"%*5d", {both(0x80000000, 7)}, 1, "d"},
 		{"%d%", {1}, 1, "1"},
 		{"%k%d", {8}, 1, "8"},
 	};
