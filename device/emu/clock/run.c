@@ -25,9 +25,10 @@ bool emu_run_copy(struct emu_job *job, GSB_UNUSED struct gsb_emu_combiner *combi
 {
 	const struct gsb_cmd_copy *copy = &job->cmd->copy;
 
+	/* A program may have one end lie in the other, though CUDA promises nothing of that. */
 	for (uint64_t row = 0; row < copy->height; row++)
-		memcpy((void *)(uintptr_t)(copy->dst + row * copy->dst_pitch),
-		       (const void *)(uintptr_t)(copy->src + row * copy->src_pitch), copy->width);
+		memmove((void *)(uintptr_t)(copy->dst + row * copy->dst_pitch),
+			(const void *)(uintptr_t)(copy->src + row * copy->src_pitch), copy->width);
 	return false;
 }
 
