@@ -500,6 +500,15 @@ void gsb_ptx_check_insn(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
 	}
 }
 
+/* A parameter or result of the function itself, which is read and written there and not handed on: ptxas has it so, too. */
+static bool is_formal(const struct gsb_ptx_var *v)
+{
+	const struct gsb_ptx_func *f = v->func;
+
+	return f && ((v->index < f->n_params && v == &f->params[v->index]) ||
+		     (v->index < f->n_rets && v == &f->rets[v->index]));
+}
+
 /* One argument or result against the parameter that it is for. */
 static void check_call_item(const struct context *c, struct gsb_ptx_operand *o,
 			    const struct gsb_ptx_var *param, bool is_result)
@@ -509,6 +518,9 @@ static void check_call_item(const struct context *c, struct gsb_ptx_operand *o,
 	if (o->kind == GSB_PTX_OPERAND_VAR) {
 		if (o->imm || o->var->space != GSB_PTX_SPACE_PARAM)
 			fail(c, "only a .param variable can be passed");
+		else if (is_formal(o->var))
+			fail(c, "a parameter of the function itself cannot be passed on: load it, "
+				"and store it to a .param variable");
 		else if (o->var->size_bytes != param->size_bytes && !param->unsized)
 			fail(c, "its size differs from the parameter's");
 		return;
