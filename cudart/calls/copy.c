@@ -47,7 +47,8 @@ static cudaError_t describe(const struct gsb_rt_rect *r, CUDA_MEMCPY2D *out)
 {
 	if (!gsb_rt_is_kind(r->kind))
 		return cudaErrorInvalidMemcpyDirection;
-	if (r->height && (r->width > r->dst_pitch || r->width > r->src_pitch))
+	/* Of one row it is the driver that looks at the pitch. */
+	if (r->height > 1 && (r->width > r->dst_pitch || r->width > r->src_pitch))
 		return cudaErrorInvalidPitchValue;
 	*out = (CUDA_MEMCPY2D){
 		.srcMemoryType = gsb_rt_source(r->kind),

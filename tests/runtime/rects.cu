@@ -34,6 +34,7 @@ static void two_dimensions()
 			EXPECT(back[x * h + y] == in[y * w + x]);
 	CHECK_IS(cudaMemcpy2D(a, pa, in.data(), w - 1, w, h, cudaMemcpyHostToDevice), cudaErrorInvalidPitchValue);
 	CHECK(cudaMemcpy2D(a, pa, in.data(), w - 1, w, 0, cudaMemcpyHostToDevice)); /* of no rows */
+	CHECK_IS(cudaMemcpy2D(a, w - 1, in.data(), w, w, 1, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
 	CHECK_IS(cudaMemcpy2D(a, pa, in.data(), w, w, h, (cudaMemcpyKind)9), cudaErrorInvalidMemcpyDirection);
 	CHECK(cudaFree(a));
 	CHECK(cudaFree(b));
