@@ -75,7 +75,8 @@ libdevice_la_SOURCES = \
 	device/emu/memory/file.c device/emu/memory/file.h \
 	device/emu/memory/heap.c device/emu/memory/heap.h \
 	device/emu/memory/near.c device/emu/memory/near.h \
-	device/emu/memory/share.c device/emu/memory/share.h
+	device/emu/memory/share.c device/emu/memory/share.h \
+	device/emu/memory/sweep.c device/emu/memory/sweep.h
 
 EXTRA_DIST += doc/emulated-device.md
 

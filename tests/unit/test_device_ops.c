@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <poll.h>
 #include <sched.h>
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -2155,6 +2157,53 @@ static void test_backing_is_scrubbed_before_its_memory_is_used_again(void **stat
 		copy(rig, rig->space, AREA_BASE + 64, ours(&word), sizeof(word));
 		end_backing(rig, b, 1, AREA_BASE);
 	}
+}
+
+/* Who makes holes in files: threads of the device wait for the lock, the caller is counted. */
+static struct {
+	pthread_mutex_t lock;
+	_Atomic pthread_t caller;
+	_Atomic unsigned n_by_caller;
+} holes = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+int fallocate(int fd, int mode, off_t offset, off_t length)
+{
+	if (pthread_equal(holes.caller, pthread_self())) {
+		holes.n_by_caller++;
+	} else {
+		pthread_mutex_lock(&holes.lock);
+		pthread_mutex_unlock(&holes.lock);
+	}
+	return (int)syscall(SYS_fallocate, fd, mode, offset, length);
+}
+
+/* The engine's thread would serve nobody meanwhile. */
+static void test_large_memory_goes_beside_the_caller(void **state)
+{
+	const uint64_t size = 3 * DEVICE_SIZE / 4;
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t a = alloc(rig, size), b, free_bytes, total;
+	struct gsb_backing *backing = make_backing(rig, 1, 64);
+	uint32_t word = 0xfeedf00d;
+
+	copy(rig, rig->space, a + 64, ours(&word), sizeof(word));
+	holes.caller = pthread_self();
+	holes.n_by_caller = 0;
+	pthread_mutex_lock(&holes.lock);
+	assert_int_equal(ops->mem_free(rig->space, a), 0);
+	ops->backing_destroy(backing);
+	ops->mem_info(rig->dev, &free_bytes, &total);
+	assert_int_equal(free_bytes, total);
+	b = alloc(rig, size / 4); /* of what is not waited for */
+	assert_true(b >= a + size);
+	assert_int_equal(ops->mem_free(rig->space, b), 0);
+	pthread_mutex_unlock(&holes.lock);
+	b = alloc(rig, size); /* for which the pages have to be gone */
+	assert_int_equal(word_at(rig, rig->space, a + 64), 0);
+	assert_int_equal(ops->mem_free(rig->space, b), 0);
+	assert_int_equal(holes.n_by_caller, 0);
+	holes.caller = 0;
 }
 
 /* As many mappings as the kernel allows are not one owner's. */
@@ -5190,6 +5239,7 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU_AND_LANES(test_backing_is_the_same_bytes_wherever_it_is_mapped),
 	ON_EMU_AND_LANES(test_backing_is_zero_also_after_another_owner),
 	ON_EMU(test_backing_is_scrubbed_before_its_memory_is_used_again),
+	ON_EMU(test_large_memory_goes_beside_the_caller),
 	ON_EMU_AND_LANES(test_backings_side_by_side_are_one_range),
 	ON_EMU_AND_LANES(test_backing_of_host_is_what_the_host_sees),
 	ON_EMU_AND_LANES(test_backing_of_host_is_the_same_bytes_wherever_it_is_mapped),

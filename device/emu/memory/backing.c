@@ -124,9 +124,10 @@ static void give_back(struct gsb_backing *b)
 	struct emu_backings *all = &b->vram->backings;
 	struct gsb_range was;
 
-	if (emu_file_scrub(b->file, b->at, b->size))
-		gsb_ranges_remove(&all->taken, b->at, &was);
 	b->vram->used_bytes -= b->size;
+	if (!emu_sweep_part(b->vram, b->file, b->at, b->size, &all->taken, b->at) &&
+	    emu_file_scrub(b->file, b->at, b->size))
+		gsb_ranges_remove(&all->taken, b->at, &was);
 }
 
 static int take_part(struct gsb_backing *b)
@@ -138,10 +139,14 @@ static int take_part(struct gsb_backing *b)
 		return err;
 	if (b->size > vram->total_bytes - vram->used_bytes)
 		return -ENOMEM;
-	err = gsb_ranges_alloc(&vram->backings.taken, b->size, GSB_BACKING_UNIT, 0, &b->at);
-	if (err)
-		return err;
 	vram->used_bytes += b->size;
+	do
+		err = gsb_ranges_alloc(&vram->backings.taken, b->size, GSB_BACKING_UNIT, 0, &b->at);
+	while (err && emu_sweep_wait(vram, &vram->backings.taken));
+	if (err) {
+		vram->used_bytes -= b->size;
+		return err;
+	}
 	b->file = vram->backings.file;
 	emu_file_get(b->file);
 	return 0;

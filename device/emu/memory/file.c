@@ -56,10 +56,19 @@ void emu_file_get(struct emu_file *f)
 	f->n_users++;
 }
 
+bool emu_file_drop(struct emu_file *f)
+{
+	return !--f->n_users;
+}
+
 void emu_file_put(struct emu_file *f)
 {
-	if (!f || --f->n_users)
-		return;
+	if (f && emu_file_drop(f))
+		emu_file_destroy(f);
+}
+
+void emu_file_destroy(struct emu_file *f)
+{
 	if (f->host)
 		gsb_host_file_put(f->host);
 	else

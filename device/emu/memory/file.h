@@ -31,6 +31,9 @@ int emu_file_create(const char *name, uint64_t size, struct emu_file **out);
 int emu_file_of_host(struct gsb_host_file *host, struct emu_file **out);
 void emu_file_get(struct emu_file *f);
 void emu_file_put(struct emu_file *f); /* takes NULL, too */
+/* The same in two: true from the first when the second is due, which needs no lock. */
+bool emu_file_drop(struct emu_file *f);
+void emu_file_destroy(struct emu_file *f);
 
 /* At these addresses, in place of what is there. -ENOMEM. */
 int emu_file_map(const struct emu_file *f, uint64_t at, uint64_t size, uint64_t addr,

@@ -68,11 +68,13 @@ void emu_vram_init(struct emu_vram *vram, const struct gsb_device_params *p, uin
 	*vram = (struct emu_vram){.total_bytes = total_bytes, .max_allocs = most_allocs()};
 	pthread_mutex_init(&vram->lock, NULL);
 	LIST_INIT(&vram->heaps);
+	emu_sweeper_init(&vram->sweeper);
 	emu_backings_init(&vram->backings, p->virtual_base, p->virtual_size);
 }
 
 void emu_vram_finish(struct emu_vram *vram)
 {
+	emu_sweeper_finish(vram);
 	emu_backings_finish(&vram->backings);
 	pthread_mutex_destroy(&vram->lock);
 }
@@ -195,6 +197,7 @@ void emu_heap_finish(struct emu_heap *heap)
 {
 	pthread_mutex_lock(&heap->vram->lock);
 	part_window(heap);
+	emu_sweep_forget(heap->vram, &heap->device);
 	emu_share_part(heap);
 	heap->vram->used_bytes -= heap->used_bytes;
 	heap->vram->n_allocs -= heap->n_allocs;
@@ -280,8 +283,12 @@ static void discharge(struct emu_heap *heap, uint64_t bytes)
 static int place(struct emu_heap *heap, uint64_t size, uint64_t *addr)
 {
 	uint64_t align = size >= LARGE_BYTES ? LARGE_BYTES : PAGE_BYTES;
+	int err;
 
-	return gsb_ranges_alloc(&heap->device, size, align, PAGE_BYTES, addr);
+	do
+		err = gsb_ranges_alloc(&heap->device, size, align, PAGE_BYTES, addr);
+	while (err && emu_sweep_wait(heap->vram, &heap->device));
+	return err;
 }
 
 static int map_new(struct emu_heap *heap, uint64_t size, uint64_t *addr)
@@ -381,8 +388,11 @@ static void let_go(struct emu_heap *heap, uint64_t start)
 		close_to_all(&r);
 		if (emu_share_outlives(heap, &r))
 			return;
-		err = scrub(heap, &r) ? 0 : -EIO;
 		discharge(heap, r.size);
+		if (emu_sweep_part(heap->vram, heap->file, start - heap->device.base, r.size,
+				   &heap->device, start))
+			return;
+		err = scrub(heap, &r) ? 0 : -EIO;
 	}
 	if (!err)
 		gsb_ranges_remove(&heap->device, start, &was);

@@ -16,6 +16,7 @@
 #include "device/emu/memory/file.h"
 #include "device/emu/memory/near.h"
 #include "device/emu/memory/share.h"
+#include "device/emu/memory/sweep.h"
 #include "device/ops.h"
 #include "device/range.h"
 
@@ -26,6 +27,7 @@ struct emu_vram {
 	uint64_t total_bytes, used_bytes;
 	size_t max_allocs, n_allocs; /* mappings of backings, and what is opened, count, too */
 	struct emu_backings backings;
+	struct emu_sweeper sweeper;
 };
 
 /* One space's. */

@@ -58,14 +58,18 @@ static void end_share(struct gsb_backing *b)
 {
 	struct emu_file *f = b->file;
 	struct emu_share *s = find_share(f, b->at);
+	struct gsb_ranges *device = f->heap ? &f->heap->device : NULL;
+	uint64_t start = device ? device->base + s->at : 0;
 	struct gsb_range was;
 
 	if (--s->n)
 		return;
-	if (s->freed && emu_file_scrub(f, s->at, s->size) && f->heap)
-		gsb_ranges_remove(&f->heap->device, f->heap->device.base + s->at, &was);
-	if (s->freed)
+	if (s->freed) {
 		b->vram->used_bytes -= s->size;
+		if (!emu_sweep_part(b->vram, f, s->at, s->size, device, start) &&
+		    emu_file_scrub(f, s->at, s->size) && device)
+			gsb_ranges_remove(device, start, &was);
+	}
 	HASH_DELETE(hh, f->shares, s);
 	free(s);
 }
@@ -201,5 +205,5 @@ void emu_share_part(struct emu_heap *heap)
 	if (heap->file->shares)
 		scrub_rest(heap);
 	heap->file->heap = NULL;
-	emu_file_put(heap->file);
+	emu_sweep_put(heap->vram, heap->file, heap->used_bytes);
 }
