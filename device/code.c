@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,10 @@
 /* Codes that are kept although no module holds them, and their bytes: one image may be parsed to 1 GiB. */
 #define UNUSED_MAX	 16
 #define UNUSED_BYTES_MAX ((size_t)64 << 20)
-#define REGS_UNIT	 8
+#define SWEPT_BYTES \
+	((size_t)16 \
+	 << 20) /* what goes and is as large is freed by a thread: the engine's would serve nobody for 0.1 s a GiB */
+#define REGS_UNIT 8
 
 struct gsb_code {
 	TAILQ_ENTRY(gsb_code) link;
@@ -48,6 +52,9 @@ struct gsb_code_cache {
 	TAILQ_HEAD(codes, gsb_code) codes;
 	unsigned n_unused;
 	size_t bytes, unused_bytes;
+	struct codes dropped; /* that a thread is to free */
+	pthread_t sweeper;
+	bool has_sweeper, is_sweeping; /* it is to be joined; and will look at the list once more */
 };
 
 int gsb_code_cache_create(struct gsb_code_cache **out)
@@ -58,6 +65,7 @@ int gsb_code_cache_create(struct gsb_code_cache **out)
 		return -ENOMEM;
 	pthread_mutex_init(&cache->lock, NULL);
 	TAILQ_INIT(&cache->codes);
+	TAILQ_INIT(&cache->dropped);
 	*out = cache;
 	return 0;
 }
@@ -81,6 +89,8 @@ void gsb_code_cache_destroy(struct gsb_code_cache *cache)
 		TAILQ_REMOVE(&cache->codes, code, link);
 		destroy_code(code);
 	}
+	if (cache->has_sweeper)
+		pthread_join(cache->sweeper, NULL);
 	pthread_mutex_destroy(&cache->lock);
 	free(cache);
 }
@@ -248,6 +258,47 @@ int gsb_code_get(struct gsb_code_cache *cache, const void *image, size_t size,
 	return 0;
 }
 
+static void *sweep(void *arg)
+{
+	struct gsb_code_cache *cache = arg;
+	struct gsb_code *code;
+
+	pthread_mutex_lock(&cache->lock);
+	while ((code = TAILQ_FIRST(&cache->dropped))) {
+		TAILQ_REMOVE(&cache->dropped, code, link);
+		pthread_mutex_unlock(&cache->lock);
+		destroy_code(code);
+		pthread_mutex_lock(&cache->lock);
+	}
+	cache->is_sweeping = false;
+	pthread_mutex_unlock(&cache->lock);
+	return NULL;
+}
+
+static bool start_sweeper(struct gsb_code_cache *cache)
+{
+	sigset_t all, old;
+
+	if (cache->is_sweeping)
+		return true;
+	if (cache->has_sweeper)
+		pthread_join(cache->sweeper, NULL); /* it is at its end */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old); /* they are for others */
+	cache->has_sweeper = !pthread_create(&cache->sweeper, NULL, sweep, cache);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	cache->is_sweeping = cache->has_sweeper;
+	return cache->has_sweeper;
+}
+
+static void drop_code(struct gsb_code_cache *cache, struct gsb_code *code)
+{
+	if (gsb_code_bytes(code) < SWEPT_BYTES || !start_sweeper(cache))
+		destroy_code(code);
+	else
+		TAILQ_INSERT_TAIL(&cache->dropped, code, link);
+}
+
 static void drop_oldest_unused(struct gsb_code_cache *cache)
 {
 	struct gsb_code *code;
@@ -259,7 +310,7 @@ static void drop_oldest_unused(struct gsb_code_cache *cache)
 		TAILQ_REMOVE(&cache->codes, code, link);
 		uncount_unused(cache, code);
 		cache->bytes -= gsb_code_bytes(code);
-		destroy_code(code);
+		drop_code(cache, code);
 		return;
 	}
 }
