@@ -16,7 +16,7 @@ libemuexec_la_SOURCES = \
 	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
 	device/emu/code/reduction.h device/emu/exec/reduce.c device/emu/exec/reduce.h \
-	device/emu/exec/cluster.c device/emu/exec/cluster.h device/emu/exec/async.c device/emu/exec/async.h device/emu/exec/mbarrier.c device/emu/exec/mbarrier.h \
+	device/emu/exec/cluster.c device/emu/exec/cluster.h device/emu/exec/cluster_run.c device/emu/exec/async.c device/emu/exec/async.h device/emu/exec/mbarrier.c device/emu/exec/mbarrier.h \
 	device/emu/code/tensor_map.c device/emu/code/tensor_map.h device/emu/exec/box.c device/emu/exec/box.h device/emu/exec/place.c device/emu/exec/place.h \
 	device/emu/exec/tensor.c device/emu/lower/tensor.c device/emu/lower/tensor.h \
 	device/emu/lower/async.c device/emu/lower/async.h device/emu/exec/alloc.c device/emu/exec/builtin.h \

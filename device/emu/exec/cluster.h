@@ -32,12 +32,13 @@ static inline uint64_t gsb_emu_place_in(uint64_t addr, uint32_t rank)
 struct gsb_emu_block *gsb_emu_cluster_owner(struct gsb_emu_block *b, enum gsb_ptx_space space,
 					    uint64_t addr);
 
+/* What is wrong with such an address in the block of that rank, with the code that a GPU gave. CUDA_SUCCESS: nothing. */
+CUresult gsb_emu_cluster_wrong(const struct gsb_emu_block *b, enum gsb_ptx_space space,
+			       uint64_t rank, const char **why);
+
 /* Where [addr, addr + len) lies; NULL: nowhere. */
 unsigned char *gsb_emu_cluster_at(struct gsb_emu_block *b, enum gsb_ptx_space space, uint64_t addr,
 				  uint64_t len);
-
-/* For the lanes of x->mask: whether the address has no owner, and the block has been ended with the reason. */
-bool gsb_emu_cluster_refuses(struct gsb_emu_exec *x, enum gsb_ptx_space space, uint64_t addr);
 
 /* A block has nobody more that can run. True: others of its cluster have, and it waits for them. */
 bool gsb_emu_cluster_waits(struct gsb_emu_block *b);

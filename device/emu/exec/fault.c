@@ -188,7 +188,18 @@ const struct gsb_emu_op *gsb_emu_no_memory(struct gsb_emu_exec *x)
 	return gsb_emu_fail(x, CUDA_ERROR_OUT_OF_MEMORY, 0, "no memory for the emulated warp");
 }
 
-/* ---- generic addresses ---- */
+/* ---- addresses ---- */
+
+bool gsb_emu_cluster_refuses(struct gsb_emu_exec *x, enum gsb_ptx_space space, uint64_t addr)
+{
+	const char *why;
+	CUresult wrong = gsb_emu_cluster_wrong(x->block, space, addr >> GSB_EMU_RANK_SHIFT, &why);
+
+	if (!wrong || wrong == CUDA_ERROR_ILLEGAL_ADDRESS)
+		return false;
+	gsb_emu_fail(x, wrong, addr, "shared address 0x%llx: %s", (unsigned long long)addr, why);
+	return true;
+}
 
 unsigned char *gsb_emu_generic(struct gsb_emu_exec *x, unsigned int lane, uint64_t addr,
 			       uint32_t len, bool write)

@@ -1,5 +1,5 @@
 /*
- * fault.h - how a block ends because of what its kernel did, and the check of generic addresses.
+ * fault.h - how a block ends because of what its kernel did, and the check of addresses.
  */
 #ifndef GSB_DEVICE_EMU_EXEC_FAULT_H
 #define GSB_DEVICE_EMU_EXEC_FAULT_H
@@ -17,6 +17,9 @@ void gsb_emu_fail_unmapped(struct gsb_emu_exec *x, uint64_t address);
 
 /* The same, because the process has no memory for what the warp is about to have. */
 const struct gsb_emu_op *gsb_emu_no_memory(struct gsb_emu_exec *x);
+
+/* For the lanes of x->mask: whether the address has no owner, and the block has been ended with the reason. */
+bool gsb_emu_cluster_refuses(struct gsb_emu_exec *x, enum gsb_ptx_space space, uint64_t addr);
 
 /*
  * The byte that a generic address means for @lane, @len bytes from there checked; NULL when the
