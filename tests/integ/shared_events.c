@@ -457,7 +457,8 @@ static void errors_a(void)
 	await_nod();
 	must(me.cu.cuEventDestroy(e));
 	/* what the engine answers is behind that: then it knows */
-	must(me.cu.cuIpcGetEventHandle(&handle, make_event()));
+	must(me.cu.cuEventCreate(&other, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+	must(me.cu.cuIpcGetEventHandle(&handle, other));
 	nod();
 	await_nod();
 }
