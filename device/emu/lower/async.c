@@ -7,31 +7,6 @@
 #include "device/emu/lower/operand.h"
 #include "device/emu/lower/tensor.h"
 
-/* ---- operands ---- */
-
-static uint32_t plus(struct gsb_emu_lowering *l, uint32_t row, int64_t imm)
-{
-	uint32_t sum = gsb_emu_temp_row(l), by = gsb_emu_const_row(l, (uint64_t)imm, 8);
-	struct gsb_emu_op *op = gsb_emu_emit(l, GSB_EMU_FORM_ADD_64, false);
-
-	op->d = sum;
-	op->a = row;
-	op->b = by;
-	return sum;
-}
-
-uint32_t gsb_emu_address(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o)
-{
-	struct gsb_ptx_operand base = *o;
-	uint32_t row;
-
-	base.kind = o->var		     ? GSB_PTX_OPERAND_VAR
-		    : o->reg == GSB_PTX_NONE ? GSB_PTX_OPERAND_IMM
-					     : GSB_PTX_OPERAND_REG;
-	row = gsb_emu_src(l, &base, 8);
-	return base.kind == GSB_PTX_OPERAND_REG && o->imm ? plus(l, row, o->imm) : row;
-}
-
 /* ---- copies ---- */
 
 static bool size_ok(const struct gsb_ptx_insn *in, const struct gsb_ptx_operand *size)

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "device/emu/lower/async.h"
 #include "device/emu/lower/operand.h"
 #include "ptx/matrix.h"
 

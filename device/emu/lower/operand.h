@@ -10,6 +10,8 @@
 uint32_t gsb_emu_src(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o, uint32_t bytes);
 uint32_t gsb_emu_src_predicate(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o,
 			       uint8_t *flags);
+/* The row of 64-bit lanes with an operand in [ ]; of shared memory they count from its start. */
+uint32_t gsb_emu_address(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o);
 /* Rows of a vector's elements, as a list. */
 uint32_t gsb_emu_vector_rows(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *v,
 			     uint32_t bytes, bool is_dest);
