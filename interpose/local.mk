@@ -75,6 +75,7 @@ interpose_sources = \
 	interpose/hooks/managed.c \
 	interpose/hooks/registered.c \
 	interpose/hooks/mem.c \
+	interpose/hooks/mem_stream.c \
 	interpose/hooks/mem_op.c \
 	interpose/hooks/module.c \
 	interpose/hooks/pool.c \

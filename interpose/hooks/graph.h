@@ -72,10 +72,6 @@ uint64_t gsb_graph_word_context(uint64_t addr);
 /* The words of a graph that begins, with those of all that is in it. */
 CUresult gsb_graph_reset_words(const struct gsb_graph *g, CUstream stream);
 
-/* hooks/mem.c: memory of a graph is allocated, and freed in a stream. */
-CUresult gsb_mem_alloc_graph(struct gsb_graph_memory *m);
-CUresult gsb_mem_free_graph(const struct gsb_graph_memory *m, const struct gsb_cu_stream_ref *s);
-
 /* An array of handles of one graph's nodes as nodes, for the caller to free. CUDA_ERROR_INVALID_VALUE. */
 CUresult gsb_graph_nodes_of(const struct gsb_graph *g, const struct gsb_node_set *set,
 			    struct gsb_graph_node ***out);

@@ -31,7 +31,7 @@ static void end(struct gsb_graph_memory *m)
 	if (!result && m->freed)
 		result = hook_cuStreamWaitEvent(stream, (CUevent)m->freed, 0);
 	if (!result)
-		gsb_mem_free_graph(m, &s);
+		gsb_mem_post_free(&s, GSB_ALLOC_GRAPH, m->params.dptr);
 	if (m->freed)
 		gsb_post_destroy(GSB_REC_EVENT_DESTROY, &gsb_cu_events, m->freed,
 				 CUDA_ERROR_INVALID_HANDLE);
@@ -53,6 +53,16 @@ static CUresult check(const CUDA_MEM_ALLOC_NODE_PARAMS *p)
 	return result;
 }
 
+static CUresult allocate(struct gsb_graph_memory *m)
+{
+	struct gsb_alloc a = {.kind = GSB_ALLOC_GRAPH, .pool = gsb_cu_pool_graphs(), .memory = m};
+	CUresult result = gsb_mem_alloc_in_pool(m->params.bytesize, m->wire, &a);
+
+	if (!result)
+		m->params.dptr = a.addr;
+	return result;
+}
+
 /* Without the lock of the graphs: the engine may have to wait for memory of others. */
 static CUresult make(const CUDA_MEM_ALLOC_NODE_PARAMS *p, uint64_t wire,
 		     struct gsb_graph_memory **out)
@@ -68,7 +78,7 @@ static CUresult make(const CUDA_MEM_ALLOC_NODE_PARAMS *p, uint64_t wire,
 		m->access = *p->accessDescs;
 		m->params.accessDescs = &m->access;
 	}
-	result = gsb_mem_alloc_graph(m);
+	result = allocate(m);
 	if (result)
 		free(m);
 	else

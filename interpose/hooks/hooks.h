@@ -7,10 +7,11 @@
 
 #include "gsb/cuabi.h"
 #include "gsb/wire.h"
+#include "interpose/cu/alloc.h"
 
-struct gsb_alloc;
 struct gsb_call;
 struct gsb_cu_function;
+struct gsb_cu_stream_ref;
 
 /* Arguments that are too many for a call. */
 struct gsb_launch {
@@ -63,6 +64,10 @@ CUresult gsb_mem_take_range(const struct gsb_call *call, uint64_t size, uint64_t
 			    struct gsb_alloc *a);
 /* Pinned memory of the library's own, also while a stream is captured. */
 CUresult gsb_mem_take_words(size_t n, void **ptr);
+/* Memory of the device that its pool counts, behind what streams have yet to free; and its free, in the order of a stream. */
+CUresult gsb_mem_alloc_in_pool(size_t n, uint64_t wire, struct gsb_alloc *a);
+CUresult gsb_mem_post_free(const struct gsb_cu_stream_ref *s, enum gsb_alloc_kind kind,
+			   CUdeviceptr ptr);
 /* Pinned memory of the current context, which becomes a. */
 CUresult gsb_mem_alloc_host(size_t n, struct gsb_alloc *a);
 /* What is in the map no longer. */

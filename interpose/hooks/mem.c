@@ -167,26 +167,6 @@ CUresult hook_cuMemAllocPitch(CUdeviceptr *ptr, size_t *pitch, size_t width, siz
 	return result;
 }
 
-/* Memory is freed by whoever has its address, in whatever context, and without one. */
-CUresult hook_cuMemFree(CUdeviceptr ptr)
-{
-	struct gsb_alloc a;
-	struct gsb_cu_ctx *ctx;
-	CUresult result = gsb_cu_ctx_current(&ctx);
-
-	if (result == CUDA_ERROR_INVALID_CONTEXT)
-		result = gsb_self_enter();
-	if (!result)
-		result = gsb_capture_unsafe();
-	if (result || !ptr)
-		return result;
-	if (!gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, 0, &a))
-		return gsb_mem_free_device(&a);
-	if (!gsb_alloc_remove(ptr, GSB_ALLOC_MANAGED, 0, &a))
-		return gsb_mem_free_host(&a);
-	return gsb_graph_memory_free(ptr);
-}
-
 /*
  * What streams have yet to free is memory for who allocates in their order: a driver makes the allocation wait for it, in the
  * stream. Here its thread waits, and only if there is nothing else.
@@ -208,7 +188,7 @@ static CUresult allocate_behind_frees(size_t n, uint64_t wire, struct gsb_alloc 
 }
 
 /* The memory is there when this returns, which is earlier than the stream's order asks for. */
-static CUresult allocate_in_pool(size_t n, uint64_t wire, struct gsb_alloc *a)
+CUresult gsb_mem_alloc_in_pool(size_t n, uint64_t wire, struct gsb_alloc *a)
 {
 	CUresult result = gsb_cu_pool_take(a->pool, n);
 
@@ -220,52 +200,9 @@ static CUresult allocate_in_pool(size_t n, uint64_t wire, struct gsb_alloc *a)
 	return result;
 }
 
-CUresult gsb_mem_alloc_graph(struct gsb_graph_memory *m)
-{
-	struct gsb_alloc a = {.kind = GSB_ALLOC_GRAPH, .pool = gsb_cu_pool_graphs(), .memory = m};
-	CUresult result = allocate_in_pool(m->params.bytesize, m->wire, &a);
-
-	if (!result)
-		m->params.dptr = a.addr;
-	return result;
-}
-
-/* Nothing lies at 0. */
-static CUresult allocate_async(CUdeviceptr *ptr, size_t n, uint64_t pool, CUstream stream)
-{
-	struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE, .pool = pool};
-	struct gsb_cu_stream_ref s;
-	CUresult result = ptr ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
-
-	if (!result && gsb_capture_any() && gsb_graph_capture_alloc(&s, n, ptr, &result))
-		return result;
-	if (!result && n && gsb_capture_any())
-		result = gsb_capture_refuse(&s);
-	if (!result && n)
-		result = allocate_in_pool(n, s.wire, &a);
-	if (!result)
-		*ptr = a.addr;
-	return result;
-}
-
-CUresult hook_cuMemAllocAsync(CUdeviceptr *ptr, size_t n, CUstream stream)
-{
-	return allocate_async(ptr, n, gsb_cu_pool_current(), stream);
-}
-
-CUresult hook_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t n, CUmemoryPool pool,
-				      CUstream stream)
-{
-	uint64_t handle = (uint64_t)(uintptr_t)pool;
-	const struct gsb_cu_pool *p = gsb_cu_pool_get(handle);
-
-	return p && !p->is_imported ? allocate_async(ptr, n, handle, stream)
-				    : CUDA_ERROR_INVALID_VALUE;
-}
-
 /* Under the ring's lock: nobody may see it in the map once its end is in the ring, nor miss it when it is not. */
-static CUresult post_free(const struct gsb_cu_stream_ref *s, enum gsb_alloc_kind kind,
-			  CUdeviceptr ptr)
+CUresult gsb_mem_post_free(const struct gsb_cu_stream_ref *s, enum gsb_alloc_kind kind,
+			   CUdeviceptr ptr)
 {
 	const struct gsb_rec_mem_free body = {.ctx = s->wire, .addr = ptr};
 	struct gsb_alloc ignored;
@@ -285,27 +222,6 @@ static CUresult post_free(const struct gsb_cu_stream_ref *s, enum gsb_alloc_kind
 			      memory_order_release);
 	gsb_post_end(&p);
 	return CUDA_SUCCESS;
-}
-
-CUresult gsb_mem_free_graph(const struct gsb_graph_memory *m, const struct gsb_cu_stream_ref *s)
-{
-	return post_free(s, GSB_ALLOC_GRAPH, m->params.dptr);
-}
-
-CUresult hook_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
-{
-	struct gsb_cu_stream_ref s;
-	CUresult result = gsb_cu_stream_resolve(stream, &s);
-
-	if (!result && ptr && gsb_capture_any()) {
-		if (gsb_graph_capture_free(&s, ptr, &result))
-			return result;
-		result = gsb_capture_refuse(&s);
-	}
-	if (result || !ptr)
-		return result;
-	result = post_free(&s, GSB_ALLOC_DEVICE, ptr);
-	return result == CUDA_ERROR_INVALID_VALUE ? gsb_graph_memory_free_async(ptr, &s) : result;
 }
 
 CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total)
