@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "broker/engine/dismissal.h"
 #include "broker/engine/code/code.h"
+#include "broker/engine/memory/account.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/memory/share.h"
 #include "broker/engine/order/fence.h"

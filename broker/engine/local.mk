@@ -46,7 +46,10 @@ libengine_la_SOURCES = \
 	broker/engine/memory/grant.c broker/engine/memory/grant.h \
 	broker/engine/memory/kept.c broker/engine/memory/kept.h \
 	broker/engine/memory/pinner.c broker/engine/memory/pinner.h \
+	broker/engine/memory/account.c broker/engine/memory/account.h \
 	broker/engine/memory/alias.c broker/engine/memory/alias.h \
+	broker/engine/memory/free.c \
+	broker/engine/memory/ipc.c \
 	broker/engine/memory/puncher.c broker/engine/memory/puncher.h \
 	broker/engine/memory/host.c broker/engine/memory/host.h \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \

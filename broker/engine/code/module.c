@@ -18,6 +18,7 @@
 #include "broker/engine/code/scratch.h"
 #include "broker/engine/code/variants.h"
 #include "broker/engine/code/variants_make.h"
+#include "broker/engine/memory/account.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/order/fence.h"
 #include "broker/engine/tenant/later.h"

@@ -1,6 +1,7 @@
 /*
  * kept.c - see kept.h.
  */
+#include "broker/engine/memory/account.h"
 #include "broker/engine/memory/kept.h"
 
 #include <errno.h>

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/checked.h"
 #include "base/err.h"
+#include "broker/engine/memory/account.h"
 #include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/host.h"
 #include "broker/engine/memory/kept.h"
@@ -86,45 +87,14 @@ static int wait_for_grant(const struct waiting_call *want)
 
 /* ---- device memory ---- */
 
-static bool over_limit(uint64_t used, uint64_t size, uint64_t limit)
-{
-	uint64_t sum;
-
-	return limit && (gsb_add_overflows(used, size, &sum) || sum > limit);
-}
-
-/* What an allocation takes of the device. */
-static uint64_t cost(const struct gsb_tenant *t, uint64_t size)
-{
-	return t->dev->ops->mem_cost ? t->dev->ops->mem_cost(t->dev, size) : size;
-}
-
-static bool is_over(const struct gsb_tenant *t, uint64_t bytes)
-{
-	return over_limit(t->device_used_bytes, bytes, t->limits.device_mem_bytes);
-}
-
 int gsb_memory_check_limit(struct gsb_tenant *t, uint64_t bytes)
 {
-	if (!is_over(t, bytes) || (gsb_kept_give_back(t) && !is_over(t, bytes)))
+	if (!gsb_memory_is_over(t, bytes) ||
+	    (gsb_kept_give_back(t) && !gsb_memory_is_over(t, bytes)))
 		return 0;
 	gsb_trace(QUOTA, quota, t->id, .bytes = bytes, .used_bytes = t->device_used_bytes,
 		  .limit_bytes = t->limits.device_mem_bytes);
 	return -EDQUOT;
-}
-
-static void tell_used(const struct gsb_tenant *t)
-{
-	gsb_trace(USED, used, t->id, .used_bytes = t->device_used_bytes,
-		  .limit_bytes = t->limits.device_mem_bytes, .granted_bytes = t->grant->granted);
-}
-
-static void add_used(struct gsb_tenant *t, uint64_t bytes)
-{
-	t->device_used_bytes += bytes;
-	if (t->device_used_bytes > t->stats.device_mem_peak_bytes)
-		t->stats.device_mem_peak_bytes = t->device_used_bytes;
-	tell_used(t);
 }
 
 int gsb_memory_charge(struct gsb_tenant *t, uint64_t bytes)
@@ -132,22 +102,8 @@ int gsb_memory_charge(struct gsb_tenant *t, uint64_t bytes)
 	int err = gsb_memory_check_limit(t, bytes);
 
 	if (!err)
-		add_used(t, bytes);
+		gsb_memory_add_used(t, bytes);
 	return err;
-}
-
-void gsb_memory_pass_on(struct gsb_tenant *from, struct gsb_tenant *to, uint64_t bytes)
-{
-	from->device_used_bytes -= bytes;
-	tell_used(from);
-	add_used(to, bytes);
-}
-
-void gsb_memory_discharge(struct gsb_tenant *t, uint64_t bytes)
-{
-	t->device_used_bytes -= bytes;
-	gsb_grant_give(t->grant, bytes);
-	tell_used(t);
 }
 
 int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes)
@@ -157,12 +113,6 @@ int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes)
 	if (!err)
 		ctx->device_used_bytes += bytes;
 	return err;
-}
-
-void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes)
-{
-	ctx->device_used_bytes -= bytes;
-	gsb_memory_discharge(ctx->tenant, bytes);
 }
 
 /* What the device is asked for; it is granted already. */
@@ -220,7 +170,7 @@ static int take_into_maps(const struct allocation *a)
 	err = gsb_ranges_add(&ctx->device_live, a->addr, live_bytes(a));
 	if (err)
 		goto err_live;
-	err = gsb_memory_use(ctx, cost(t, a->size));
+	err = gsb_memory_use(ctx, gsb_memory_cost(t, a->size));
 	if (err)
 		goto err_use;
 	return 0;
@@ -236,7 +186,7 @@ err_taken:
 static void have_of_engine(struct gsb_later *l, int err)
 {
 	struct allocation *a = to_allocation(l);
-	uint64_t bytes = cost(l->tenant, a->size);
+	uint64_t bytes = gsb_memory_cost(l->tenant, a->size);
 
 	if (!err) {
 		err = gsb_memory_use(l->ctx, bytes);
@@ -258,7 +208,7 @@ void gsb_memory_of_engine(struct gsb_ctx *ctx, uint64_t size,
 		.have = have,
 	};
 
-	if (gsb_grant_try_at_once(t->grant, cost(t, size)))
+	if (gsb_grant_try_at_once(t->grant, gsb_memory_cost(t, size)))
 		gsb_later_run(&a.later, sizeof(a));
 	else
 		have(ctx, 0);
@@ -273,7 +223,7 @@ static void allocated(struct gsb_later *l, int err)
 		err = take_into_maps(a);
 	note_allocated(l->tenant, err ? 0 : a->addr, a->size, err);
 	if (err) {
-		gsb_grant_give(l->tenant->grant, cost(l->tenant, a->size));
+		gsb_grant_give(l->tenant->grant, gsb_memory_cost(l->tenant, a->size));
 		gsb_tenant_fail_call(l->tenant, &l->call, err);
 		return;
 	}
@@ -306,7 +256,7 @@ static int allocate(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ct
 	if (!want->ctx)
 		return gsb_no_such(t, rec, "context", ctx);
 	if (!err) {
-		want->wait.bytes = cost(t, want->size);
+		want->wait.bytes = gsb_memory_cost(t, want->size);
 		err = gsb_memory_check_limit(t, want->wait.bytes);
 	}
 	if (err) {
@@ -338,149 +288,6 @@ int gsb_memory_alloc_array(struct gsb_tenant *t, const struct gsb_rec *rec,
 		want.size = ops->array_bytes ? ops->array_bytes(t->dev, &body->array)
 					     : gsb_array_bytes(&body->array);
 	return allocate(t, rec, body->ctx, sane ? 0 : -EINVAL, &want);
-}
-
-int gsb_memory_retire(struct gsb_ctx *ctx, uint64_t addr, uint64_t *size)
-{
-	const struct gsb_range *taken = gsb_ranges_find(&ctx->device_taken, addr);
-	struct gsb_range was;
-
-	if (!taken || taken->start != addr || gsb_ranges_remove(&ctx->device_live, addr, &was))
-		return gsb_violation(ctx->tenant,
-				     "free of %#" PRIx64 ", where no allocation begins", addr);
-	*size = was.size;
-	gsb_share_retire(ctx, addr);
-	return 0;
-}
-
-static int retire(struct gsb_ctx *ctx, uint64_t addr)
-{
-	uint64_t size;
-
-	return gsb_memory_retire(ctx, addr, &size);
-}
-
-int gsb_memory_revive(struct gsb_ctx *ctx, uint64_t addr, uint64_t size)
-{
-	int err = gsb_ranges_add(&ctx->device_live, addr, size);
-
-	if (!err)
-		note_allocated(ctx->tenant, addr, size, 0);
-	return err;
-}
-
-uint64_t gsb_memory_bytes_at(struct gsb_ctx *ctx, uint64_t addr)
-{
-	return cost(ctx->tenant, gsb_ranges_find(&ctx->device_taken, addr)->size);
-}
-
-/*
- * Give a retired allocation back to the device. bytes: that it no longer takes; its size, 0: there is none, or it was another
- * program's.
- */
-static uint64_t give_to_device(struct gsb_ctx *ctx, uint64_t addr, uint64_t *bytes)
-{
-	struct gsb_shared_memory *m = gsb_share_at(ctx, addr);
-	bool is_opened = m && m->base;
-	struct gsb_range was;
-
-	if (gsb_ranges_remove(&ctx->device_taken, addr, &was))
-		return 0;
-	ctx->tenant->dev->ops->mem_free(ctx->space, is_opened ? m->base : addr);
-	*bytes = m ? gsb_share_free(ctx, m) : cost(ctx->tenant, was.size);
-	return is_opened ? 0 : was.size;
-}
-
-void gsb_memory_release(struct gsb_ctx *ctx, uint64_t addr)
-{
-	uint64_t bytes;
-
-	if (give_to_device(ctx, addr, &bytes))
-		gsb_memory_unuse(ctx, bytes);
-}
-
-/* The same when the program frees it. serial: of the operation that says so; 0: a call does. */
-static void release(struct gsb_ctx *ctx, uint64_t addr, uint64_t serial)
-{
-	struct gsb_tenant *t = ctx->tenant;
-	uint64_t bytes, size = give_to_device(ctx, addr, &bytes);
-
-	if (!size)
-		return;
-	gsb_trace(FREED, freed, t->id, .addr = addr, .bytes = size, .serial = serial,
-		  .memory = GSB_TRACE_MEMORY_DEVICE);
-	gsb_memory_unuse(ctx, bytes);
-}
-
-static void free_done(struct gsb_order *o, const struct gsb_fence_job *job)
-{
-	struct gsb_ctx *ctx = gsb_ctx_of(o);
-
-	release(ctx, job->object, 0);
-	if (job->call.call)
-		gsb_tenant_reply(ctx->tenant, &job->call, ctx->error, 0);
-}
-
-int gsb_memory_free(struct gsb_tenant *t, const struct gsb_rec *rec,
-		    const struct gsb_rec_mem_free *body)
-{
-	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
-	struct gsb_fence *fresh;
-
-	if (!ctx)
-		return gsb_no_such(t, rec, "context", body->ctx);
-	fresh = gsb_fence_reserve(&t->queues);
-	if (!fresh)
-		return -EAGAIN;
-	if (retire(ctx, body->addr))
-		return -EPROTO;
-	gsb_fence_close(&ctx->order, fresh, &(struct gsb_fence_job){free_done, body->addr, *rec});
-	return 0;
-}
-
-/* ---- stream-ordered frees ---- */
-
-struct free_op {
-	struct gsb_op op;
-	uint64_t addr;
-};
-
-static void start_free(struct gsb_op *op)
-{
-	release(gsb_ctx_of(op->order), gsb_container_of(op, struct free_op, op)->addr, op->serial);
-	gsb_stream_pop(op->stream, op->ready_ns);
-}
-
-/*
- * In a failed context it passes without effect, ahead of what it was ordered behind: another stream may still work
- * with the memory, which goes with the context.
- */
-static const struct gsb_op_class free_class = {.kind = GSB_TRACE_OP_FREE, .start = start_free};
-
-int gsb_memory_free_async(struct gsb_tenant *t, const struct gsb_rec *rec,
-			  const struct gsb_rec_mem_free *body)
-{
-	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
-	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);
-	struct free_op *f;
-	int err;
-
-	if (!ctx || (s && s->order != &ctx->order))
-		return gsb_no_such(t, rec, "context", body->ctx);
-	if (!s)
-		return gsb_no_such(t, rec, "stream", rec->stream);
-	f = gsb_op_create(&t->queues, &free_class, sizeof(*f), 0);
-	if (!f)
-		return -EAGAIN;
-	f->op.post_ns = gsb_tenant_post_ns(t);
-	f->addr = body->addr;
-	err = gsb_stream_push(s, &f->op);
-	if (err) {
-		gsb_op_discard(&t->queues, &f->op);
-		return err;
-	}
-	/* Queued first: a record that is offered again must find the allocation as it was. */
-	return retire(ctx, body->addr);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -555,7 +362,7 @@ int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ha
 
 static uint64_t heap_growth(const struct gsb_ctx *ctx, uint64_t size)
 {
-	uint64_t bytes = cost(ctx->tenant, size);
+	uint64_t bytes = gsb_memory_cost(ctx->tenant, size);
 
 	return ctx->heap_bytes && bytes > ctx->heap_bytes ? bytes - ctx->heap_bytes : 0;
 }
@@ -577,7 +384,8 @@ static void heap_resized(struct gsb_later *l, int err)
 {
 	const struct resizing *r = gsb_container_of(l, struct resizing, later);
 	struct gsb_ctx *ctx = l->ctx;
-	uint64_t bytes = err ? ctx->heap_bytes - r->more : cost(l->tenant, r->answer.number);
+	uint64_t bytes =
+		err ? ctx->heap_bytes - r->more : gsb_memory_cost(l->tenant, r->answer.number);
 
 	ctx->heap_grows = false;
 	if (ctx->heap_bytes > bytes) {

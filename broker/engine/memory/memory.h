@@ -56,7 +56,7 @@ void gsb_memory_ctx_cancel(struct gsb_ctx *ctx);
 void gsb_memory_ctx_finish(struct gsb_ctx *ctx);
 
 /*
- * gsb_memory_use() - count what an allocation or a module takes of the device
+ * gsb_memory_use() - count what an allocation or a module takes of the device (account.h)
  * @bytes: granted (grant.h), and if this fails still to be given back
  *
  * Return: 0, -EDQUOT: more than the tenant may have.
@@ -64,13 +64,8 @@ void gsb_memory_ctx_finish(struct gsb_ctx *ctx);
 int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes);
 /* The same of what is of no context. */
 int gsb_memory_charge(struct gsb_tenant *t, uint64_t bytes);
-void gsb_memory_discharge(struct gsb_tenant *t, uint64_t bytes);
-/* What one had in its account another one has now, whatever its limit is. */
-void gsb_memory_pass_on(struct gsb_tenant *from, struct gsb_tenant *to, uint64_t bytes);
 /* Whether it may have so many more; what it has kept goes first. -EDQUOT. */
 int gsb_memory_check_limit(struct gsb_tenant *t, uint64_t bytes);
-/* The device has them again: so has the grant. */
-void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes);
 
 /*
  * Memory of the engine's own in a context's space, as long as that lives: no record can name it. It counts as the
@@ -96,8 +91,6 @@ int gsb_memory_destroy_texture(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_memory_retire(struct gsb_ctx *ctx, uint64_t addr, uint64_t *size);
 int gsb_memory_revive(struct gsb_ctx *ctx, uint64_t addr, uint64_t size);
 void gsb_memory_release(struct gsb_ctx *ctx, uint64_t addr);
-/* What the allocation that begins there takes of the device. */
-uint64_t gsb_memory_bytes_at(struct gsb_ctx *ctx, uint64_t addr);
 
 /* A variable of a module may be named in copies, too. */
 int gsb_memory_add_global(struct gsb_ctx *ctx, uint64_t addr, uint64_t size);

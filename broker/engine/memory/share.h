@@ -59,7 +59,7 @@ void gsb_share_answer_handle(struct gsb_tenant *t, const struct gsb_rec *call, s
 struct gsb_share *gsb_share_find(const struct gsb_exports *x, enum gsb_ipc_kind kind,
 				 const struct gsb_ipc_handle *handle);
 
-/* ---- allocations; CALLs ---- */
+/* ---- allocations; CALLs: ipc.c ---- */
 
 int gsb_share_export_memory(struct gsb_tenant *t, const struct gsb_rec *rec,
 			    const struct gsb_rec_mem_free *body);
@@ -75,6 +75,9 @@ struct gsb_shared_memory {
 	UT_hash_handle hh;
 };
 
+/* Its holder is the caller's to fill in, or to drop it. NULL: no memory. */
+struct gsb_shared_memory *gsb_share_add(struct gsb_ctx *ctx, uint64_t addr);
+void gsb_share_drop(struct gsb_ctx *ctx, struct gsb_shared_memory *m);
 /* NULL: nobody has ever exported it. */
 struct gsb_shared_memory *gsb_share_at(struct gsb_ctx *ctx, uint64_t addr);
 /* Nobody can open it from now on: it is to be freed. */
