@@ -49,6 +49,7 @@ libdevice_la_SOURCES = \
 	device/lanes/lane.c device/lanes/lane.h \
 	device/lanes/memory.c \
 	device/lanes/part.c \
+	device/lanes/notice.c \
 	device/lanes/pool.c \
 	device/lanes/serve.c device/lanes/serve.h \
 	device/lanes/table.c device/lanes/table.h \

@@ -7,8 +7,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -23,12 +21,6 @@
 static bool is_dead(const struct lane *l)
 {
 	return atomic_load_explicit(&l->dead, memory_order_acquire);
-}
-
-void lane_ring(struct lane *l)
-{
-	if (lane_sleep_end(&l->page->lane_sleeps))
-		eventfd_write(l->doorbell, 1);
 }
 
 /* The system may have no room for a descriptor more on its way; else nobody is there. */
@@ -546,25 +538,10 @@ bool lane_is_awaited(const struct lane *l)
 	       atomic_load_explicit(&l->page->wants_taken, memory_order_relaxed);
 }
 
-void lane_free(struct lane *l)
+void lane_drop_calls(struct lane *l)
 {
 	while (l->requests)
 		free_request(l, l->requests);
 	while (l->unsent)
 		drop_first(l);
-	lane_memory_finish(l);
-	for (int i = 0; i < 2; i++) {
-		if (l->slots[i].fd >= 0)
-			close(l->slots[i].fd);
-		pthread_mutex_destroy(&l->slots[i].lock);
-	}
-	if (l->page)
-		munmap(l->page, sizeof(*l->page));
-	if (l->doorbell >= 0)
-		close(l->doorbell);
-	if (l->pidfd >= 0)
-		close(l->pidfd);
-	lane_forget_held(l);
-	free(l->flights);
-	free(l);
 }

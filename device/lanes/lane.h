@@ -6,6 +6,7 @@
  *   memory.c  what a lane has to map: staging, windows, and rooms for what is the engine's alone
  *   lane.c    calls, and what has no room in the ring
  *   pool.c    processes: a thread starts, watches and ends them
+ *   notice.c  what a lane and that thread are told
  *   part.c    MPS is told before a lane is killed
  *
  * Lanes in use are the engine thread's, which waits for none of them: a call that wants an answer is asked again until that has come, and
@@ -195,12 +196,18 @@ int lane_pool_start(struct lanes_device *dev, unsigned n_spare, char *err, size_
 void lane_pool_stop(struct lanes_device *dev); /* no lane is in use */
 /* -EINPROGRESS: none is ready, event_fd tells. Else -errno: none could be started; the log says why. */
 int lane_pool_take(struct lanes_device *dev, struct lane **out);
+/* Nobody uses it any more, and the pool frees it. */
+void lane_pool_release(struct lane *l);
+
+/* ---- notice.c ---- */
+
+/* It may sleep. */
+void lane_ring(struct lane *l);
+void lane_pool_wake(struct lane_pool *p);
 /* From now on, until none of them has anything to do, its thread looks whether they do it. Any thread. */
 void lane_pool_watch(struct lanes_device *dev);
 /* Whether some that nobody uses any more are still there, with what they had of the device. */
 bool lane_pool_is_ending(struct lanes_device *dev);
-/* Nobody uses it any more, and the pool frees it. */
-void lane_pool_release(struct lane *l);
 /* Those that nobody uses yet make room for new ones: MPS tells a fault of one to all that it knows. */
 void lane_pool_renew(struct lanes_device *dev);
 /* It is killed, whatever it does; its user stays. */
@@ -252,8 +259,8 @@ bool lane_is_behind(struct lane *l);
 /* It is to ring: it has something to do that the engine wants to know of. */
 bool lane_is_awaited(const struct lane *l);
 
-void lane_ring(struct lane *l);
-void lane_free(struct lane *l); /* all that is left of one that has ended */
+/* Of one that has ended: all that is asked of it, and what had no room. */
+void lane_drop_calls(struct lane *l);
 
 /* ---- memory.c ---- */
 

@@ -39,16 +39,32 @@
 
 extern char **environ;
 
-static void wake(struct lane_pool *p)
-{
-	eventfd_write(p->wake, 1);
-}
-
 /* The engine looks again: a lane is ready, or one has died. */
 static void kick(struct lanes_device *dev)
 {
 	atomic_fetch_add_explicit(&dev->pool.n_kicks, 1, memory_order_relaxed);
 	eventfd_write(dev->event_fd, 1);
+}
+
+/* All that is left of one that has ended. */
+static void free_lane(struct lane *l)
+{
+	lane_drop_calls(l);
+	lane_memory_finish(l);
+	for (int i = 0; i < 2; i++) {
+		if (l->slots[i].fd >= 0)
+			close(l->slots[i].fd);
+		pthread_mutex_destroy(&l->slots[i].lock);
+	}
+	if (l->page)
+		munmap(l->page, sizeof(*l->page));
+	if (l->doorbell >= 0)
+		close(l->doorbell);
+	if (l->pidfd >= 0)
+		close(l->pidfd);
+	lane_forget_held(l);
+	free(l->flights);
+	free(l);
 }
 
 /* ---- starting one ---- */
@@ -204,7 +220,7 @@ static void add_lane(struct lanes_device *dev)
 		return;
 	}
 	if (l)
-		lane_free(l);
+		free_lane(l);
 	snprintf(why, sizeof(why), "%s: %s", dev->program, strerror(-err));
 	failed(dev, err, why);
 }
@@ -337,7 +353,7 @@ static void bury(struct lane_pool *p)
 
 		if (l->reaped && l->released) {
 			*at = l->pool_next;
-			lane_free(l);
+			free_lane(l);
 		} else {
 			at = &l->pool_next;
 		}
@@ -423,14 +439,6 @@ static void watch_lanes(struct lanes_device *dev)
 		any |= look_for_life(l);
 	if (any)
 		atomic_store(&dev->pool.watches, true);
-}
-
-/* Behind a fence, which who says something has because its lane may sleep. */
-void lane_pool_watch(struct lanes_device *dev)
-{
-	if (!atomic_load_explicit(&dev->pool.watches, memory_order_relaxed) &&
-	    !atomic_exchange(&dev->pool.watches, true))
-		wake(&dev->pool);
 }
 
 /* ---- the thread ---- */
@@ -524,7 +532,7 @@ static bool is_ready(struct lane_pool *p)
 		return true;
 	if (!p->asked) {
 		p->asked = true;
-		wake(p);
+		lane_pool_wake(p);
 	}
 	return false;
 }
@@ -553,20 +561,9 @@ int lane_pool_take(struct lanes_device *dev, struct lane **out)
 		(*out)->state = LANE_USED;
 		(*out)->is_used = true;
 	}
-	wake(p);
+	lane_pool_wake(p);
 	pthread_mutex_unlock(&p->lock);
 	return err;
-}
-
-bool lane_pool_is_ending(struct lanes_device *dev)
-{
-	bool any = false;
-
-	pthread_mutex_lock(&dev->pool.lock);
-	for (struct lane *l = dev->pool.all; l; l = l->pool_next)
-		any |= l->is_used && l->released && !l->reaped;
-	pthread_mutex_unlock(&dev->pool.lock);
-	return any;
 }
 
 void lane_pool_release(struct lane *l)
@@ -575,32 +572,7 @@ void lane_pool_release(struct lane *l)
 
 	pthread_mutex_lock(&p->lock);
 	tell_to_end(l);
-	wake(p);
-	pthread_mutex_unlock(&p->lock);
-}
-
-void lane_pool_renew(struct lanes_device *dev)
-{
-	struct lane_pool *p = &dev->pool;
-
-	pthread_mutex_lock(&p->lock);
-	for (struct lane *l = p->all; l; l = l->pool_next)
-		if (l->state == LANE_IDLE)
-			l->state = LANE_CONDEMNED;
-	wake(p);
-	pthread_mutex_unlock(&p->lock);
-}
-
-void lane_condemn(struct lane *l)
-{
-	struct lane_pool *p = &l->dev->pool;
-
-	pthread_mutex_lock(&p->lock);
-	if (l->state == LANE_USED || l->state == LANE_IDLE) {
-		l->state = LANE_CONDEMNED;
-		l->runs = true;
-		wake(p);
-	}
+	lane_pool_wake(p);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -647,7 +619,7 @@ void lane_pool_stop(struct lanes_device *dev)
 
 	pthread_mutex_lock(&p->lock);
 	p->stop = true;
-	wake(p);
+	lane_pool_wake(p);
 	pthread_mutex_unlock(&p->lock);
 	pthread_join(p->thread, NULL);
 	pthread_cond_destroy(&p->changed);
