@@ -66,14 +66,14 @@ struct spec {
 static int number(struct printer *p, const char **f)
 {
 	int n = 0;
+	const bool is_given = **f == '*';
 
-	if (**f == '*') {
+	if (is_given) {
 		++*f;
 		n = (int32_t)next(p, 4);
-	} else {
-		for (; **f >= '0' && **f <= '9'; ++*f)
-			n = n < MAX_WIDTH ? n * 10 + (**f - '0') : n;
 	}
+	for (; **f >= '0' && **f <= '9'; ++*f) /* behind a star they say nothing */
+		n = !is_given && n < MAX_WIDTH ? n * 10 + (**f - '0') : n;
 	return n > MAX_WIDTH ? MAX_WIDTH : n < -MAX_WIDTH ? -MAX_WIDTH : n;
 }
 

@@ -4663,7 +4663,7 @@ static void test_print_shows_each_conversion(void **state)
 		{"%s %d", {0, 5}, 2, "(null) 5"},
 		{"%p", {0x1234}, 1, "0x1234"},
 		{"%.*s", {0x80000000, s}, 2, "abcdefgh"},
-		{"%*5d", {both(0x80000000, 7)}, 1, "d"},
+		{"%*5d|", {both(0xfffffffd, 7)}, 2, "7  |"},
 		{"%d%", {1}, 1, "1"},
 		{"%k%d", {8}, 1, "8"},
 	};
