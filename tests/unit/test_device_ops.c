@@ -2177,6 +2177,23 @@ int fallocate(int fd, int mode, off_t offset, off_t length)
 	return (int)syscall(SYS_fallocate, fd, mode, offset, length);
 }
 
+/* An allocation by another thread. */
+struct allocating {
+	struct rig *rig;
+	uint64_t size, addr;
+	int err;
+	_Atomic bool is_done;
+};
+
+static void *allocate_beside(void *arg)
+{
+	struct allocating *a = arg;
+
+	a->err = a->rig->dev->ops->mem_alloc(a->rig->space, a->size, &a->addr);
+	a->is_done = true;
+	return NULL;
+}
+
 /* The engine's thread would serve nobody meanwhile. */
 static void test_large_memory_goes_beside_the_caller(void **state)
 {
@@ -2185,7 +2202,10 @@ static void test_large_memory_goes_beside_the_caller(void **state)
 	const struct gsb_device_ops *ops = rig->dev->ops;
 	uint64_t a = alloc(rig, size), b, free_bytes, total;
 	struct gsb_backing *backing = make_backing(rig, 1, 64);
+	struct allocating all = {.rig = rig, .size = size};
 	uint32_t word = 0xfeedf00d;
+	pthread_t thread;
+	bool is_early;
 
 	copy(rig, rig->space, a + 64, ours(&word), sizeof(word));
 	holes.caller = pthread_self();
@@ -2198,10 +2218,15 @@ static void test_large_memory_goes_beside_the_caller(void **state)
 	b = alloc(rig, size / 4); /* of what is not waited for */
 	assert_true(b >= a + size);
 	assert_int_equal(ops->mem_free(rig->space, b), 0);
+	assert_int_equal(pthread_create(&thread, NULL, allocate_beside, &all), 0);
+	usleep(20000);
+	is_early = all.is_done;
 	pthread_mutex_unlock(&holes.lock);
-	b = alloc(rig, size); /* for which the pages have to be gone */
+	pthread_join(thread, NULL);
+	assert_false(is_early); /* the pages have to be gone for it */
+	assert_int_equal(all.err, 0);
 	assert_int_equal(word_at(rig, rig->space, a + 64), 0);
-	assert_int_equal(ops->mem_free(rig->space, b), 0);
+	assert_int_equal(ops->mem_free(rig->space, all.addr), 0);
 	assert_int_equal(holes.n_by_caller, 0);
 	holes.caller = 0;
 }
