@@ -1838,6 +1838,12 @@ static void case_register_heap(void)
 		n += !cu.cuMemHostUnregister(block(heap, i));
 	say("unregister-all", n);
 	say("right-behind", n_right(heap, 2000));
+	for (n = 0; n < 1000 && are_registered(heap, 2);
+	     n++) { /* the page between them is the first one's */
+		must(cu.cuMemHostUnregister(block(heap, 0)));
+		must(cu.cuMemHostUnregister(block(heap, 1)));
+	}
+	say("rounds", n);
 	say("window-is-whole", cu.cuMemAllocHost_v2((void **)&heap, 200 * PAGE));
 	memset(heap, 0, 200 * PAGE);
 	must(cu.cuMemHostGetDevicePointer_v2(&at, heap, 0));

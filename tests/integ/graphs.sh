@@ -53,7 +53,7 @@ moved-round order 2: 1<2"
 
 # They share pages; what is theirs alone comes back when one of them ends.
 use_heap_blocks() { # use_heap_blocks ISOLATION
-	start_real_broker "isolation = $1" 'clock = real'
+	start_real_broker "isolation = $1" 'clock = real' '[tenant "heap"]' 'host_memory = 4M'
 	expect_equal "$(tenant heap "$program" register-heap 2>"$dir/err")" "register-heap register 1
 register-heap right 6
 register-heap unregister 3
@@ -62,6 +62,7 @@ register-heap again 6
 register-heap right-again 6
 register-heap unregister-all 12
 register-heap right-behind 6
+register-heap rounds 1000
 register-heap window-is-whole 0
 register-heap words-of-it 204800"
 	end_broker
