@@ -407,3 +407,60 @@ int gsb_image_find_elf(const void *bytes, size_t size, uint32_t cc, struct gsb_a
 	default: return malformed(err, err_size, "image (no PTX, fatbin or cubin)");
 	}
 }
+
+/* ---- machine code that belongs to the PTX of a linked program ---- */
+
+/* Where its parts begin; the image's end where there are none, or the linked fatbin's own PTX is the whole program. */
+static int first_part(const void *bytes, size_t size, uint32_t cc, uint64_t *at)
+{
+	const struct wanted ptx = {.kind = GSB_FATBIN_PTX, .cc = cc};
+	char ignored[GSB_FATBIN_ERROR_BYTES];
+	struct gsb_fatbin_entry e;
+	int ret;
+
+	if (gsb_image_kind(bytes, size) != GSB_IMAGE_FATBIN) {
+		*at = size;
+		return 0;
+	}
+	if (!container_end(bytes, size, at))
+		return -EBADMSG;
+	ret = choose(bytes, *at, &ptx, &e, ignored, sizeof(ignored));
+	if (!ret)
+		*at = size;
+	return ret == -ENOEXEC ? 0 : ret;
+}
+
+/* 1: its machine code in *e; 0: it has PTX, or nothing for the GPU. */
+static int object_of(const uint8_t *part, uint64_t size, uint32_t cc, struct gsb_fatbin_entry *e)
+{
+	const struct wanted ptx = {.kind = GSB_FATBIN_PTX, .cc = cc},
+			    elf = {.kind = GSB_FATBIN_ELF, .cc = cc};
+	char ignored[GSB_FATBIN_ERROR_BYTES];
+	int ret = choose(part, size, &ptx, e, ignored, sizeof(ignored));
+
+	if (ret != -ENOEXEC)
+		return ret;
+	ret = choose(part, size, &elf, e, ignored, sizeof(ignored));
+	return ret == -ENOEXEC ? 0 : ret ? ret : 1;
+}
+
+int gsb_image_next_object(const void *bytes, size_t size, uint32_t cc, uint64_t *at,
+			  struct gsb_arena *arena, const void **elf, size_t *len)
+{
+	const uint8_t *begin = bytes, *part;
+	struct gsb_fatbin_entry e;
+	uint64_t part_size;
+	int ret = *at ? 0 : first_part(bytes, size, cc, at);
+
+	while (!ret && size - *at >= 4 && gsb_le32(begin + *at) == GSB_IMAGE_FATBIN_MAGIC) {
+		part = begin + *at;
+		if (!container_end(part, size - *at, &part_size))
+			return -EBADMSG;
+		*at += part_size;
+		ret = object_of(part, part_size, cc, &e);
+	}
+	if (ret <= 0)
+		return ret;
+	ret = gsb_fatbin_unpack(&e, arena, elf, len);
+	return ret ? ret : 1;
+}

@@ -71,4 +71,16 @@ int gsb_image_find_executable_ptx(const void *bytes, size_t size, uint32_t cc,
 int gsb_image_find_elf(const void *bytes, size_t size, uint32_t cc, struct gsb_arena *arena,
 		       const void **elf, size_t *len, char *err, size_t err_size);
 
+/**
+ * gsb_image_next_object() - what of a linked program is not in the PTX of its parts: machine code of those that have none for the GPU
+ * @at:    0 before the first call
+ * @arena: for what is decompressed
+ *
+ * nvcc links NVIDIA's device runtime so, which has PTX for newer GPUs alone. A linker puts both together (nvlink, cuLink).
+ *
+ * Return: 1 (an object in @elf, @len), 0 (no more, or the image is no linked program, or has its PTX whole), -EBADMSG, -ENOMEM.
+ */
+int gsb_image_next_object(const void *bytes, size_t size, uint32_t cc, uint64_t *at,
+			  struct gsb_arena *arena, const void **elf, size_t *len);
+
 #endif

@@ -137,6 +137,63 @@ static int check_cubin(const void *bytes, size_t size, struct cuda_code *out, ch
 	return err;
 }
 
+/* ---- what PTX is linked to ---- */
+
+static int keep_object(const void *bytes, size_t len, struct cuda_code *out)
+{
+	struct cuda_object *more = realloc(out->objects, (out->n_objects + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	out->objects = more;
+	more[out->n_objects] = (struct cuda_object){.bytes = malloc(len), .len = len};
+	if (!more[out->n_objects].bytes)
+		return -ENOMEM;
+	memcpy(more[out->n_objects++].bytes, bytes, len);
+	return 0;
+}
+
+/* The driver's linker believes what stands in it. Its kernels are for kernels to launch: nobody asks for their bounds. */
+static int check_object(const void *bytes, size_t len, struct cuda_code *out, char *log,
+			size_t log_size)
+{
+	struct gsb_arena arena;
+	struct gsb_cubin cubin;
+	int err;
+
+	gsb_arena_init(&arena, GSB_PTX_MAX_ARENA_BYTES);
+	err = gsb_cubin_read(bytes, len, &arena, &cubin);
+	gsb_arena_finish(&arena);
+	if (!err &&
+	    (__builtin_add_overflow(out->variable_bytes, cubin.global_bytes,
+				    &out->variable_bytes) ||
+	     __builtin_add_overflow(out->variable_bytes, cubin.const_bytes, &out->variable_bytes)))
+		err = -EBADMSG;
+	if (err == -EBADMSG)
+		snprintf(log, log_size, "an object of a linked program is cut off or damaged");
+	return err;
+}
+
+static int take_objects(const void *image, size_t size, uint32_t cc, struct gsb_arena *arena,
+			struct cuda_code *out, char *log, size_t log_size)
+{
+	const void *object;
+	uint64_t at = 0;
+	size_t len;
+	int more, err;
+
+	while ((more = gsb_image_next_object(image, size, cc, &at, arena, &object, &len)) > 0) {
+		err = check_object(object, len, out, log, log_size);
+		if (!err)
+			err = keep_object(object, len, out);
+		if (err)
+			return err;
+	}
+	if (more == -EBADMSG)
+		snprintf(log, log_size, "a part of a linked program is cut off or damaged");
+	return more;
+}
+
 /* ---- variables ---- */
 
 static bool has_memory(const struct gsb_ptx_var *v)
@@ -194,7 +251,7 @@ static int check_defined(const struct gsb_ptx_module *m, char *log, size_t log_s
 	return 0;
 }
 
-/* PTX that our parser does not take may have variables, and so may machine code. */
+/* PTX that our parser does not take may have variables, and so may machine code, what it is linked to included. */
 static int look_at_text(struct cuda_code *out, char *log, size_t log_size)
 {
 	struct gsb_ptx_module *m = NULL;
@@ -203,10 +260,13 @@ static int look_at_text(struct cuda_code *out, char *log, size_t log_size)
 	if (gsb_image_kind(out->bytes, out->len) != GSB_IMAGE_PTX ||
 	    gsb_ptx_parse(out->bytes, out->len, &m, NULL))
 		return 0;
-	out->has_no_variables = is_stateless(m);
-	out->variable_bytes = sum_variables(m);
-	if (!out->has_no_variables)
-		out->variables = list_variables(m, out->len);
+	if (__builtin_add_overflow(out->variable_bytes, sum_variables(m), &out->variable_bytes))
+		out->variable_bytes = UINT64_MAX;
+	if (!out->n_objects) {
+		out->has_no_variables = is_stateless(m);
+		if (!out->has_no_variables)
+			out->variables = list_variables(m, out->len);
+	}
 	err = check_defined(m, log, log_size);
 	if (!err)
 		err = read_bounds_of_ptx(m, &out->bounds);
@@ -289,6 +349,8 @@ int cuda_code_read(const void *image, size_t size, uint32_t cc, enum cuda_prints
 		err = check_code(code, len, out, log, log_size);
 	if (!err)
 		err = keep(code, len, prints, out);
+	if (!err && gsb_image_kind(code, len) == GSB_IMAGE_PTX)
+		err = take_objects(image, size, cc, &arena, out, log, log_size);
 	gsb_arena_finish(&arena);
 	if (!err)
 		err = look_at_text(out, log, log_size);
@@ -301,5 +363,8 @@ void cuda_code_finish(struct cuda_code *code)
 {
 	free(code->bytes);
 	free(code->variables);
+	for (size_t i = 0; i < code->n_objects; i++)
+		free(code->objects[i].bytes);
+	free(code->objects);
 	cuda_bounds_free(&code->bounds);
 }

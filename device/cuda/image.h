@@ -24,6 +24,12 @@ struct cuda_bounds {
 
 void cuda_bounds_free(struct cuda_bounds *b);
 
+/* Machine code that is linked to PTX: of NVIDIA's device runtime, say. */
+struct cuda_object {
+	void *bytes;
+	size_t len;
+};
+
 struct cuda_code {
 	void *bytes;	       /* a copy, unpacked, with a NUL behind it */
 	size_t len;	       /* without that */
@@ -35,6 +41,8 @@ struct cuda_code {
 	uint64_t variable_bytes;
 	char *variables; /* their names, one behind another, each ended by a NUL, and an empty one; NULL: not known */
 	struct cuda_bounds bounds; /* those of PTX that our parser does not take are not known */
+	struct cuda_object *objects; /* what PTX of a linked program is to be linked to */
+	size_t n_objects;
 };
 
 /* What becomes of calls of vprintf. */

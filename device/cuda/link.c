@@ -36,6 +36,18 @@ static CUresult add_all(struct cuda_device *dev, CUlinkState state, const char *
 	return result;
 }
 
+/* The driver copies what it is given. */
+static CUresult add_objects(struct cuda_device *dev, CUlinkState state,
+			    const struct cuda_code *code)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 0; !result && i < code->n_objects; i++)
+		result = dev->cu.cuLinkAddData_v2(state, CU_JIT_INPUT_CUBIN, code->objects[i].bytes,
+						  code->objects[i].len, "", 0, NULL, NULL);
+	return result;
+}
+
 /* What the linker has made is its own, and goes with it. */
 static CUresult complete(struct cuda_device *dev, CUlinkState state, void **cubin, size_t *size)
 {
@@ -51,8 +63,8 @@ static CUresult complete(struct cuda_device *dev, CUlinkState state, void **cubi
 	return CUDA_SUCCESS;
 }
 
-CUresult cuda_link(struct cuda_device *dev, const char *text, void **cubin, size_t *size, char *log,
-		   size_t log_size)
+CUresult cuda_link(struct cuda_device *dev, const struct cuda_code *code, void **cubin,
+		   size_t *size, char *log, size_t log_size)
 {
 	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
 	void *values[] = {log, (void *)(uintptr_t)log_size};
@@ -62,7 +74,9 @@ CUresult cuda_link(struct cuda_device *dev, const char *text, void **cubin, size
 	result = dev->cu.cuLinkCreate_v2(GSB_ARRAY_LEN(options), options, values, &state);
 	if (result)
 		return result;
-	result = add_all(dev, state, text);
+	result = add_all(dev, state, code->bytes);
+	if (!result)
+		result = add_objects(dev, state, code);
 	if (!result)
 		result = complete(dev, state, cubin, size);
 	dev->cu.cuLinkDestroy(state);

@@ -110,7 +110,8 @@ static int image_error(CUresult result)
 	case CUDA_ERROR_UNSUPPORTED_PTX_VERSION: return -ENOPKG;
 	case CUDA_ERROR_NO_BINARY_FOR_GPU: return -ENOEXEC;
 	case CUDA_ERROR_OUT_OF_MEMORY: return -ENOMEM;
-	case CUDA_ERROR_NOT_SUPPORTED: return -ENOTSUP;
+	case CUDA_ERROR_NOT_SUPPORTED:
+	case CUDA_ERROR_CDP_NOT_SUPPORTED: return -ENOTSUP;
 	case CUDA_ERROR_INVALID_IMAGE: return -EBADMSG;
 	default: return cuda_is_fatal(result) ? -EIO : -EBADMSG;
 	}
@@ -148,22 +149,38 @@ static int refused(struct cuda_device *dev, CUresult result, char *log, size_t l
 	return image_error(result);
 }
 
+static bool wants_linker(const struct cuda_code *code)
+{
+	return gsb_image_kind(code->bytes, code->len) != GSB_IMAGE_ELF &&
+	       (code->has_managed || code->n_objects ||
+		gsb_ptx_next_unit(code->bytes, strlen(code->bytes)));
+}
+
 /* PTX that the driver does not take as it is becomes a cubin. */
 static int link_code(struct cuda_device *dev, struct cuda_code *code, char *log, size_t log_size)
 {
 	CUresult result;
 	void *cubin = NULL;
 
-	if (gsb_image_kind(code->bytes, code->len) == GSB_IMAGE_ELF ||
-	    (!code->has_managed && !gsb_ptx_next_unit(code->bytes, strlen(code->bytes))))
+	if (!wants_linker(code))
 		return 0;
 	log[0] = 0;
-	result = cuda_link(dev, code->bytes, &cubin, &code->len, log, log_size);
+	result = cuda_link(dev, code, &cubin, &code->len, log, log_size);
 	if (result)
 		return refused(dev, result, log, log_size);
 	free(code->bytes);
 	code->bytes = cubin;
 	return 0;
+}
+
+/* A module with NVIDIA's device runtime is not for a client of MPS, whether its kernels launch others or not. */
+static void say_not_loaded(CUresult result, char *log, size_t log_size)
+{
+	snprintf(
+		log, log_size, "the driver does not load the module: %s%s", cuda_name(result),
+		result == CUDA_ERROR_CDP_NOT_SUPPORTED
+			? ": MPS, which isolation = lanes and mps use, does not carry kernels that launch kernels: take shared or process"
+			: "");
 }
 
 /* Until the module is there the driver may read the options, and what they point to. */
@@ -188,7 +205,7 @@ static int load_library(struct cuda_image *i, const void *code, char *log, size_
 	if (!result)
 		return list_kernels(i);
 	check_health(i->dev, result);
-	snprintf(log, log_size, "the driver does not load the module: %s", cuda_name(result));
+	say_not_loaded(result, log, log_size);
 	return image_error(result);
 }
 

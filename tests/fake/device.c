@@ -337,6 +337,16 @@ CUresult cuLinkCreate_v2(unsigned n, CUjit_option *options, void **values, CUlin
 	return fake_leave(CUDA_SUCCESS);
 }
 
+/* NULL: another made it. */
+static const char *object_text(const void *object, size_t *size)
+{
+	const char *text = fake_cubin_text(object);
+
+	if (text)
+		*size = strlen(text) + 1;
+	return text;
+}
+
 CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
 			  const char *name, unsigned n, CUjit_option *options, void **values)
 {
@@ -347,8 +357,12 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, si
 		return result;
 	if (!fake_find(FAKE_LINK, fake_handle(state)))
 		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
-	if (type != CU_JIT_INPUT_PTX || !size || text[size - 1] ||
-	    gsb_ptx_next_unit(text, size - 1))
+	if (type == CU_JIT_INPUT_CUBIN)
+		text = object_text(data, &size);
+	else if (type != CU_JIT_INPUT_PTX || !size || text[size - 1] ||
+		 gsb_ptx_next_unit(text, size - 1))
+		text = NULL;
+	if (!text)
 		return fake_leave(CUDA_ERROR_INVALID_PTX);
 	return fake_leave(fake_work_error(gsb_ptx_texts_add(&state->texts, text, size)));
 }

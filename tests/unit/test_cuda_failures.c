@@ -30,10 +30,12 @@
 #include "device/cuda/threads.h"
 #include "device/info.h"
 #include "device/ops.h"
+#include "ptx/ptx.h"
 #include "tests/fake/fake.h"
 #include "tests/unit/cubin.h"
 #include "tests/unit/descriptors.h"
 #include "tests/unit/device_kernels.h"
+#include "tests/unit/fatbin.h"
 #include "tests/unit/patient.h"
 
 #define DEVICE_BASE 0x400000000000ull
@@ -1755,6 +1757,58 @@ static void test_module_whose_print_cannot_be_had_is_loaded_as_it_is(void **stat
 	close_all(&l);
 }
 
+/*
+ * A program that nvcc has linked, for an older GPU: one part has PTX, the other machine code for this one, with PTX for newer
+ * ones, as NVIDIA's device runtime has.
+ */
+static size_t make_linked_program(uint8_t *to, const char *text, const char *object_text)
+{
+	struct cubin_writer w = {.text = object_text, .text_bytes = strlen(object_text) + 1};
+	size_t size = fatbin_add(to, 0, FATBIN_ELF, 75, "old", 4), n, part;
+	void *object;
+
+	cubin_add(&w, "memory of the object", STT_OBJECT, 0, LARGE, 8, NULL);
+	object = cubin_finish(&w, &n);
+	size += make_fatbin(to + size, text);
+	part = fatbin_add(to + size, 0, FATBIN_ELF, 90, object, n);
+	size += fatbin_add(to + size, part, FATBIN_PTX, 121, "nothing", 8);
+	free(object);
+	return size;
+}
+
+static void test_ptx_is_linked_to_what_has_machine_code_alone(void **state)
+{
+	const char *twice = gsb_ptx_next_unit(device_linked_ptx, strlen(device_linked_ptx));
+	char *text = strndup(device_linked_ptx, (size_t)(twice - device_linked_ptx));
+	struct gsb_function_info info;
+	struct gsb_module *m = NULL;
+	struct gsb_function *f;
+	uint8_t image[16384];
+	struct life l = {0};
+	char log[256] = "";
+	size_t size;
+
+	make_space(&l);
+	size = make_linked_program(image, text, twice);
+	assert_true(size < sizeof(image));
+	if (l.ops->module_load(l.space, image, size, &m, log, sizeof(log)))
+		fail_msg("it is not loaded: %s", log);
+	assert_int_equal(l.ops->function_get(m, "set_twice", &f, &info), 0);
+	assert_int_equal(l.ops->function_prepare(f, log, sizeof(log)), 0);
+	assert_int_equal(l.ops->module_cost(m), l.ops->mem_cost(l.dev, LARGE + 4));
+	l.ops->module_unload(m);
+	for (int i = 1; i <= 2; i++) {
+		fake.inject("cuLinkAddData_v2", i, CUDA_ERROR_OUT_OF_MEMORY);
+		assert_int_equal(l.ops->module_load(l.space, image, size, &m, log, sizeof(log)),
+				 -ENOMEM);
+	}
+	fake.inject("cuLibraryGetModule", 1, CUDA_ERROR_CDP_NOT_SUPPORTED);
+	assert_int_equal(l.ops->module_load(l.space, image, size, &m, log, sizeof(log)), -ENOTSUP);
+	assert_non_null(strstr(log, "take shared or process"));
+	free(text);
+	close_all(&l);
+}
+
 static void test_pin_that_was_only_prepared_is_given_back(void **state)
 {
 	struct life l = {0};
@@ -2482,6 +2536,7 @@ int main(void)
 		cmocka_unit_test(test_image_that_comes_again_is_not_loaded_again),
 		cmocka_unit_test(test_image_whose_variables_cannot_be_written_is_loaded_again),
 		cmocka_unit_test(test_module_whose_print_cannot_be_had_is_loaded_as_it_is),
+		cmocka_unit_test(test_ptx_is_linked_to_what_has_machine_code_alone),
 		cmocka_unit_test(test_pages_are_there_when_they_are_registered),
 		cmocka_unit_test(test_pin_that_was_only_prepared_is_given_back),
 		cmocka_unit_test(test_pin_of_another_size_than_was_prepared_is_its_own),

@@ -818,6 +818,54 @@ static void test_find_ptx_that_stands_in_for_some_of_a_linked_program_is_none(vo
 	assert_begins(find_executable(&program), TEXT_75 "\n" TEXT_75 "\n" TEXT_80);
 }
 
+/* What next_object gives, one word behind another; or what it returns. */
+static const char *objects(const void *bytes, size_t size, uint32_t cc)
+{
+	static char out[400];
+	const void *elf;
+	uint64_t at = 0;
+	size_t len;
+	int ret;
+
+	for (out[0] = 0;
+	     (ret = gsb_image_next_object(bytes, size, cc, &at, &arena, &elf, &len)) > 0;)
+		snprintf(out + strlen(out), sizeof(out) - strlen(out), "%.*s ", (int)len,
+			 (const char *)elf);
+	if (ret)
+		snprintf(out, sizeof(out), "%d", ret);
+	return out;
+}
+
+/* And for who links: nothing of parts with PTX, nothing of another GPU's, nothing where the whole is there. */
+static void test_objects_are_the_parts_of_a_linked_program_without_ptx(void **state)
+{
+	struct gsb_image image;
+	void *made;
+
+	link_program(&program);
+	add_entry(&program.parts[0], GSB_FATBIN_ELF, 90, GSB_FATBIN_PLAIN, "with", 4);
+	start(&program.parts[1]);
+	add_entry(&program.parts[1], GSB_FATBIN_ELF, 90, GSB_FATBIN_ZSTD, "newest", 6);
+	add_entry(&program.parts[1], GSB_FATBIN_ELF, 80, GSB_FATBIN_LZ4, "newer", 5);
+	add_text(&program.parts[1], 121, GSB_FATBIN_PLAIN, TEXT_80);
+	start(&program.parts[2]);
+	add_entry(&program.parts[2], GSB_FATBIN_ELF, 90, GSB_FATBIN_LZ4, "last", 4);
+	assert_int_equal(gsb_image_gather(&program.wrapper, &image, &made), 0);
+	assert_string_equal(objects(image.bytes, image.size, 90), "newest last ");
+	assert_string_equal(objects(image.bytes, image.size, 80), "newer ");
+	assert_string_equal(objects(image.bytes, image.size, 75), "");
+	assert_string_equal(objects(image.bytes, image.size, 121), "");
+	assert_string_equal(objects(image.bytes, program.linked.size, 90), "");
+	assert_string_equal(objects(image.bytes, image.size - 8, 90), "-74");
+	assert_string_equal(objects(image.bytes, program.linked.size - 8, 90), "-74");
+	assert_string_equal(objects(TEXT_75, strlen(TEXT_75), 90), "");
+	free(made);
+	add_text(&program.linked, 75, GSB_FATBIN_PLAIN, TEXT_75);
+	assert_int_equal(gsb_image_gather(&program.wrapper, &image, &made), 0);
+	assert_string_equal(objects(image.bytes, image.size, 90), "");
+	free(made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -838,6 +886,7 @@ int main(void)
 		CASE(test_gather_refuses_a_part_that_is_no_fatbin),
 		CASE(test_find_ptx_of_a_linked_fatbin_goes_before_that_of_its_parts),
 		CASE(test_find_ptx_that_stands_in_for_some_of_a_linked_program_is_none),
+		CASE(test_objects_are_the_parts_of_a_linked_program_without_ptx),
 		CASE(test_cubin_tells_of_its_kernel),
 		CASE(test_cubin_says_that_variables_are_managed),
 		CASE(test_cubin_that_leaves_vprintf_to_the_driver_prints),
