@@ -124,6 +124,14 @@ CUresult gsb_cu_ctx_primary_retain(uint64_t *wire)
 	return result;
 }
 
+/* Its flags are those that it begins with, active or not (an H200). Under the lock. */
+static void end_primary(struct gsb_cu_ctx *ctx)
+{
+	if (is_active(ctx))
+		deactivate(ctx);
+	ctx->flags = 0;
+}
+
 /* Destructors may retain and release themselves: the lock is taken after them, and the count read again. */
 CUresult gsb_cu_ctx_primary_release(void)
 {
@@ -139,8 +147,8 @@ CUresult gsb_cu_ctx_primary_release(void)
 	pthread_mutex_lock(&primary_lock);
 	if (!ctx->n_retained)
 		result = CUDA_ERROR_INVALID_CONTEXT;
-	else if (!--ctx->n_retained && is_active(ctx))
-		deactivate(ctx);
+	else if (!--ctx->n_retained)
+		end_primary(ctx);
 	pthread_mutex_unlock(&primary_lock);
 	return result;
 }
@@ -151,7 +159,6 @@ void gsb_cu_ctx_primary_reset(void)
 
 	gsb_cu_ctx_run_dtors(ctx);
 	pthread_mutex_lock(&primary_lock);
-	if (is_active(ctx))
-		deactivate(ctx);
+	end_primary(ctx);
 	pthread_mutex_unlock(&primary_lock);
 }

@@ -226,6 +226,17 @@ CUresult hook_cuDevicePrimaryCtxRelease(CUdevice dev)
 	return result ? result : gsb_cu_ctx_primary_release();
 }
 
+/*
+ * Who releases by the older entry what is nobody's any more is told nothing (an H200): NVIDIA's runtime does so, where the program has
+ * given its reference back, and retains anew.
+ */
+CUresult hook_cuDevicePrimaryCtxRelease_v1(CUdevice dev)
+{
+	CUresult result = hook_cuDevicePrimaryCtxRelease(dev);
+
+	return result == CUDA_ERROR_INVALID_CONTEXT ? CUDA_SUCCESS : result;
+}
+
 CUresult hook_cuDevicePrimaryCtxReset(CUdevice dev)
 {
 	CUresult result = check_device(dev);
@@ -259,11 +270,14 @@ CUresult hook_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *act
 
 /* ---- settings ---- */
 
+/* One that has ended and is named has none (an H200); as the current one it has ended. */
 CUresult hook_cuCtxGetApiVersion(CUcontext handle, unsigned *version)
 {
 	struct gsb_cu_ctx_life life;
 	CUresult result = version ? gsb_cu_ctx_resolve(handle, &life) : CUDA_ERROR_INVALID_VALUE;
 
+	if (handle && result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+		result = CUDA_ERROR_INVALID_CONTEXT;
 	if (!result)
 		*version = life.ctx->api_version;
 	return result;

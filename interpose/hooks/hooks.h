@@ -118,6 +118,7 @@ CUresult hook_cuCtxAttach(CUcontext *ctx, unsigned flags);
 CUresult hook_cuCtxDetach(CUcontext handle);
 CUresult hook_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev);
 CUresult hook_cuDevicePrimaryCtxRelease(CUdevice dev);
+CUresult hook_cuDevicePrimaryCtxRelease_v1(CUdevice dev);
 CUresult hook_cuDevicePrimaryCtxReset(CUdevice dev);
 CUresult hook_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned flags);
 CUresult hook_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *active);

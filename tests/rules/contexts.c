@@ -297,6 +297,11 @@ PROGRAM(primary_context)
 	must(cu.cuDevicePrimaryCtxGetState(0, &flags, &active));
 	say_n("no-longer", active);
 	ask("release-too-often", cuDevicePrimaryCtxRelease_v2(0));
+	ask("release-too-often-by-the-older-entry", cuDevicePrimaryCtxRelease(0));
+	must(cu.cuDevicePrimaryCtxRetain(&again, 0));
+	ask("release-by-the-older-entry", cuDevicePrimaryCtxRelease(0));
+	must(cu.cuDevicePrimaryCtxGetState(0, &flags, &active));
+	say_n("then-active", active);
 	ask("no-device", cuDevicePrimaryCtxRetain(&again, 99));
 	ask("nowhere", cuDevicePrimaryCtxRetain(NULL, 0));
 }
@@ -336,6 +341,59 @@ PROGRAM(primary_context_reset)
 	ask("reset-again", cuDevicePrimaryCtxReset_v2(0));
 	ask("retain", cuDevicePrimaryCtxRetain(&ctx, 0));
 	ask("alloc-then", cuMemAlloc_v2(&x, 4));
+}
+
+/* The name of a step that is asked more than once. */
+static const char *step_of(const char *how, const char *what)
+{
+	static char names[4][64];
+	static unsigned i;
+
+	i = (i + 1) % 4;
+	snprintf(names[i], sizeof(names[i]), "%s-%s", how, what);
+	return names[i];
+}
+
+/* What a primary context is asked that has ended, and is current. */
+static void ask_ended(const char *how)
+{
+	CUcontext current = NULL;
+	unsigned long long id;
+	unsigned flags = 99, version;
+	int active = 9, least, greatest;
+	size_t value, all;
+	CUdevice device;
+
+	ask(step_of(how, "state"), cuDevicePrimaryCtxGetState(0, &flags, &active));
+	say_n(step_of(how, "state-flags"), flags);
+	say_n(step_of(how, "active"), active);
+	ask(step_of(how, "current"), cuCtxGetCurrent(&current));
+	say_n(step_of(how, "is-current"), current == ctx);
+	ask(step_of(how, "device"), cuCtxGetDevice(&device));
+	ask(step_of(how, "version"), cuCtxGetApiVersion(ctx, &version));
+	ask(step_of(how, "version-of-current"), cuCtxGetApiVersion(NULL, &version));
+	ask(step_of(how, "flags"), cuCtxGetFlags(&flags));
+	say_n(step_of(how, "flags-are"), flags);
+	ask(step_of(how, "id"), cuCtxGetId(ctx, &id));
+	ask(step_of(how, "id-of-current"), cuCtxGetId(NULL, &id));
+	ask(step_of(how, "limit"), cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE));
+	ask(step_of(how, "priorities"), cuCtxGetStreamPriorityRange(&least, &greatest));
+	ask(step_of(how, "memory"), cuMemGetInfo_v2(&value, &all));
+	ask(step_of(how, "set"), cuCtxSetCurrent(ctx));
+}
+
+PROGRAM(primary_context_ended)
+{
+	must(cu.cuDevicePrimaryCtxSetFlags_v2(0, 4));
+	must(cu.cuDevicePrimaryCtxReset_v2(0));
+	ask_ended("reset");
+	must(cu.cuDevicePrimaryCtxSetFlags_v2(0, 1));
+	must(cu.cuDevicePrimaryCtxRelease_v2(0));
+	ask_ended("released");
+	must(cu.cuDevicePrimaryCtxRetain(&ctx, 0));
+	must(cu.cuDevicePrimaryCtxSetFlags_v2(0, 2));
+	must(cu.cuDevicePrimaryCtxRelease_v2(0));
+	ask_ended("let-go");
 }
 
 PROGRAM(primary_context_flags)
