@@ -33,5 +33,7 @@ GPU_BUNDLE = $(abs_top_srcdir)/.bundle
 .PHONY: gpu-bundle gpu-check
 gpu-check: gpu-bundle
 	@$(GPU_BUNDLE)/tests/gpu/check
-gpu-bundle: all $(gpu_bundle_needs) tests/gpu/gsbctl tests/unit/test_device_ops tests/integ/semantics tests/integ/graphs tests/integ/virtual tests/integ/occupancy tests/integ/conditions tests/integ/ipc tests/integ/misuse tests/integ/badcode tests/integ/textures tests/rules/rules
+# One make after the other: two at once write the same libraries.
+gpu-bundle: all
+	@$(MAKE) $(AM_MAKEFLAGS) $(gpu_bundle_needs) tests/gpu/gsbctl tests/unit/test_device_ops tests/integ/semantics tests/integ/graphs tests/integ/virtual tests/integ/occupancy tests/integ/conditions tests/integ/ipc tests/integ/misuse tests/integ/badcode tests/integ/textures tests/rules/rules
 	@$(top_srcdir)/tests/gpu/bundle $(abs_top_builddir) $(GPU_BUNDLE)
