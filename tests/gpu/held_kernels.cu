@@ -1,7 +1,7 @@
 /*
  * held_kernels.cu - kernels as databases have them, on which predictions by probes were tested on 2026-11-30 (doc/model.md), when no probe
  * was one of them and nothing of the model was chosen by them. Since then they are probes, and for development as those of dev_kernels.cu and
- * real_kernels.cu are; those of late_kernels.cu are what predictions are tested on.
+ * real_kernels.cu are; those of fresh_kernels.cu are what predictions are tested on.
  *
  * Each is written after its algorithm alone; real_loop.cuh says what they have in common. Compiled with -fmad=false, and held against the CPU
  * (tests/unit/test_held_kernels.c).

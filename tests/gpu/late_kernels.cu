@@ -1,6 +1,7 @@
 /*
- * late_kernels.cu - kernels as databases have them, on which predictions by probes are tested (doc/model.md): no probe is one of them,
- * and nothing of the model is to be chosen by them. Those of dev_kernels.cu, real_kernels.cu and held_kernels.cu are for that.
+ * late_kernels.cu - twelve more kernels as databases have them, on which predictions by probes were tested on 2026-11-30 after those of
+ * held_kernels.cu (doc/model.md), when no probe was one of them and nothing of the model was chosen by them. Since then they are probes, and for
+ * development as the others are; those of fresh_kernels.cu are what predictions are tested on.
  *
  * Each is written after its algorithm alone; real_loop.cuh says what they have in common. Compiled with -fmad=false, and held against the CPU
  * (tests/unit/test_late_kernels.c).

@@ -103,14 +103,19 @@ noinst_PROGRAMS += tests/gpu/held_measure
 tests_gpu_held_measure_SOURCES = $(tests_gpu_real_measure_SOURCES)
 tests_gpu_held_measure_CPPFLAGS = $(AM_CPPFLAGS) -DREAL_KERNELS='"held_kernels.def"'
 tests_gpu_held_measure_LDADD = $(tests_gpu_real_measure_LDADD)
-# Kernels on which predictions by probes are tested.
 EXTRA_DIST += tests/gpu/late_kernels.cu tests/gpu/late_kernels.ptx tests/gpu/late_kernels.def
 noinst_PROGRAMS += tests/gpu/late_measure
 tests_gpu_late_measure_SOURCES = $(tests_gpu_real_measure_SOURCES)
 tests_gpu_late_measure_CPPFLAGS = $(AM_CPPFLAGS) -DREAL_KERNELS='"late_kernels.def"'
 tests_gpu_late_measure_LDADD = $(tests_gpu_real_measure_LDADD)
+# Kernels on which predictions by probes are tested.
+EXTRA_DIST += tests/gpu/fresh_kernels.cu tests/gpu/fresh_kernels.ptx tests/gpu/fresh_kernels.def
+noinst_PROGRAMS += tests/gpu/fresh_measure
+tests_gpu_fresh_measure_SOURCES = $(tests_gpu_real_measure_SOURCES)
+tests_gpu_fresh_measure_CPPFLAGS = $(AM_CPPFLAGS) -DREAL_KERNELS='"fresh_kernels.def"'
+tests_gpu_fresh_measure_LDADD = $(tests_gpu_real_measure_LDADD)
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_real_kernels tests/unit/test_held_kernels tests/unit/test_late_kernels
+check_PROGRAMS += tests/unit/test_real_kernels tests/unit/test_held_kernels tests/unit/test_late_kernels tests/unit/test_fresh_kernels
 tests_unit_test_real_kernels_SOURCES = tests/unit/test_real_kernels.c tests/unit/real_kit.h $(real_kernels) $(device_kit)
 tests_unit_test_real_kernels_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -ffp-contract=off
 tests_unit_test_real_kernels_LDADD = libdevice.la examples/gpu_db/libgpudata.la $(CMOCKA_LIBS) -lm
@@ -120,6 +125,9 @@ tests_unit_test_held_kernels_LDADD = libdevice.la $(CMOCKA_LIBS)
 tests_unit_test_late_kernels_SOURCES = tests/unit/test_late_kernels.c tests/unit/real_kit.h tests/gpu/late_kernels.def $(device_kit)
 tests_unit_test_late_kernels_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -ffp-contract=off
 tests_unit_test_late_kernels_LDADD = libdevice.la $(CMOCKA_LIBS) -lm
+tests_unit_test_fresh_kernels_SOURCES = tests/unit/test_fresh_kernels.c tests/unit/real_kit.h tests/gpu/fresh_kernels.def $(device_kit)
+tests_unit_test_fresh_kernels_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -ffp-contract=off
+tests_unit_test_fresh_kernels_LDADD = libdevice.la $(CMOCKA_LIBS) -lm
 endif
 
 noinst_PROGRAMS += tests/gpu/model_tables

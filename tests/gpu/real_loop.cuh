@@ -1,6 +1,6 @@
 /*
- * real_loop.cuh - how the kernels of real_kernels.cu, dev_kernels.cu, held_kernels.cu and late_kernels.cu go through their work, so that
- * real_measure.c can look at them while they run.
+ * real_loop.cuh - how the kernels of real_kernels.cu, dev_kernels.cu, held_kernels.cu, late_kernels.cu and fresh_kernels.cu go through
+ * their work, so that real_measure.c can look at them while they run.
  *
  * A block works through units, one after the other, as often as it is told to or until it is stopped, and says after each how many it has
  * done. So residency (blocks of the grid) and length (units) are parameters, a kernel that starves still has a rate, and nothing

@@ -1,7 +1,8 @@
 /*
  * real_measure.c - kernels that do real work, alone and beside each other on a real GPU: what the law of contention must predict. It
  * predicts nothing itself (model_tables.c does, from what `alone` prints), so that a prediction can never see its measurement.
- * Kernels: real_kernels.cu. As dev_measure the same of dev_kernels.cu, as held_measure of held_kernels.cu, as late_measure of late_kernels.cu.
+ * Kernels: real_kernels.cu. As dev_measure the same of dev_kernels.cu, as held_measure of held_kernels.cu, as late_measure of late_kernels.cu,
+ * as fresh_measure of fresh_kernels.cu.
  *
  *   real_measure alone PTX [LOG2]      each kernel alone, with one to eight eighths of every SM: what the model is given
  *   real_measure pairs PTX [LOG2]      all ordered pairs, the first with 2, 4, 6 eighths, the second with the rest

@@ -26,16 +26,16 @@ real_measure_gives_what_model_tables_reads() {
 	printf '%s\t2,6\n' chains,chains chains,scrambles scrambles,chains scrambles,scrambles chains,sines >"$dir/seen"
 	SEEN=$dir/seen trial profiles dev
 	mv "$dir/profiles" "$dir/dev-profiles"
-	trial profiles late
-	mv "$dir/profiles" "$dir/late-profiles"
+	trial profiles fresh
+	mv "$dir/profiles" "$dir/fresh-profiles"
 	trial profiles
 	end_broker
 	# of three kernels two are the probes: these beside each other, and the third beside them, both ways; but for what is known
 	expect_equal "$(grep -v '^#' "$dir/dev-profiles" | cut -f 1 | sort | uniq -c | awk '{ print $1, $2 }')" \
 		"$(printf '3 %s\n' scrambles,sines sines,chains sines,scrambles)"
 	# neither probe is one of the kernels: three beside two, both ways, and the probes beside each other
-	expect_equal "$(grep -vc '^#' "$dir/late-profiles")" 48
-	expect_equal "$(sed -n 's/^chains,\([a-z_]*\)\t2,6.*/\1/p' "$dir/late-profiles" | paste -sd' ')" 'string_hash decimals unpack_bits chains scrambles'
+	expect_equal "$(grep -vc '^#' "$dir/fresh-profiles")" 48
+	expect_equal "$(sed -n 's/^chains,\([a-z_]*\)\t2,6.*/\1/p' "$dir/fresh-profiles" | paste -sd' ')" 'running_sums heap_top like chains scrambles'
 	expect_equal "$(grep -vc '^#' "$dir/alone")" 24
 	expect_equal "$(awk -F'\t' '!/^#/ && $5 != $2 "-" $2' "$dir/alone")" ''
 	expect_equal "$(awk -F'\t' '!/^#/ { print $2, $6 }' "$dir/triples")" $'2,3,3 2-2,3-3,3-3\n4,2,2 4-4,2-2,2-2\n6,1,1 6-6,1-1,1-1'

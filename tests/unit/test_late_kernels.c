@@ -1,6 +1,6 @@
 /*
- * test_late_kernels.c - the kernels on which predictions by probes are tested do the work that they say: on the emulated device each
- * gives what the CPU finds another way.
+ * test_late_kernels.c - the kernels on which predictions by probes were tested second, which are probes themselves since, do the work that they
+ * say: on the emulated device each gives what the CPU finds another way.
  */
 #include <stdarg.h>
 #include <stddef.h>
