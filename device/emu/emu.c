@@ -306,6 +306,7 @@ const struct gsb_device_ops gsb_emu_ops = {
 	.global_get = emu_global_get,
 	.function_name = emu_function_name,
 	.function_prepare = emu_function_prepare,
+	.loads_apart = true,
 	.cluster_room = emu_cluster_room,
 	.cluster_size = emu_cluster_size,
 	.tensor_map = emu_tensor_map,

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -877,6 +878,66 @@ static void test_owners_load_at_the_same_time(void **state)
 	}
 	for (unsigned i = 1; i < 4; i++)
 		rig->dev->ops->space_destroy(loads[i].space);
+}
+
+/* Kernels enough that reading them takes far longer than reading a few. */
+static char *many_kernels(unsigned n)
+{
+	static const char one[] = ".visible .entry k%05u(.param .u64 p)\n{\n"
+				  ".reg .b64 %%rd<2>;\nld.param.u64 %%rd1, [p];\n"
+				  "st.global.u64 [%%rd1], %%rd1;\nret;\n}\n";
+	char *text = malloc(100 + n * sizeof(one)), *end = text;
+
+	end += sprintf(end, ".version 8.0\n.target sm_90\n.address_size 64\n");
+	for (unsigned i = 0; i < n; i++)
+		end += sprintf(end, one, i);
+	return text;
+}
+
+struct large_load {
+	struct rig *rig;
+	char *text;
+	struct gsb_module *module;
+	int err;
+	char log[1024];
+	atomic_bool has_begun, is_done;
+};
+
+static void *load_large(void *arg)
+{
+	struct large_load *large = arg;
+
+	large->has_begun = true;
+	large->err = large->rig->dev->ops->module_load(large->rig->space, large->text,
+						       strlen(large->text), &large->module,
+						       large->log, sizeof(large->log));
+	large->is_done = true;
+	return NULL;
+}
+
+static void test_small_load_ends_beside_a_large_one(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_space *other = make_space(rig->dev, 1, 0);
+	struct large_load large = {.rig = rig, .text = many_kernels(16000)};
+	unsigned n = 0, i = 0;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, load_large, &large), 0);
+	while (!large.is_done) {
+		char text[64 + sizeof(device_kernels_ptx)];
+
+		sprintf(text, "%s// %u\n", device_kernels_ptx, i++); /* none that is known */
+		rig->dev->ops->module_unload(load_text(rig, other, text));
+		n += large.has_begun && !large.is_done;
+	}
+	pthread_join(thread, NULL);
+	if (large.err)
+		fail_msg("%s", large.log);
+	assert_true(n > 9); /* some may have ended before the large one had a lock to hold */
+	rig->dev->ops->module_unload(large.module);
+	rig->dev->ops->space_destroy(other);
+	free(large.text);
 }
 
 /* Host and kernels see the same bytes; a second load that is told so goes on with them, and has other variables anew. */
@@ -5253,7 +5314,8 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU_AND_LANES(test_linked_texts_are_one_module),
 	ON_ALL_AND_LANES(test_global_get_gives_each_load_its_own),
 	ON_EMU_AND_LANES(test_load_after_an_unload_has_fresh_variables),
-	ON("lanes:emu:h200", test_owners_load_at_the_same_time),
+	ON_EMU_AND_LANES(test_owners_load_at_the_same_time),
+	ON_EMU(test_small_load_ends_beside_a_large_one),
 	ON_EMU_AND_LANES(test_managed_variables_lie_where_they_are_placed),
 	ON_EMU_AND_LANES(test_managed_variables_begin_with_addresses_of_others),
 	ON_ALL_AND_LANES(test_host_pin_stays_in_window),
