@@ -44,6 +44,7 @@ libmodel_la_SOURCES += \
 	model/time/curve.c model/time/curve.h \
 	model/time/demand.c model/time/demand.h \
 	model/time/fraction.c model/time/fraction.h \
+	model/time/kriging.c model/time/kriging.h \
 	model/time/law.c model/time/law.h \
 	model/time/probes.c model/time/probes.h \
 	model/time/three.c model/time/three.h \
@@ -129,6 +130,11 @@ check_PROGRAMS += tests/unit/test_contend
 tests_unit_test_contend_SOURCES = tests/unit/test_contend.c
 tests_unit_test_contend_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_contend_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_kriging
+tests_unit_test_kriging_SOURCES = tests/unit/test_kriging.c
+tests_unit_test_kriging_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_kriging_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_probes
 tests_unit_test_probes_SOURCES = tests/unit/test_probes.c

@@ -17,7 +17,6 @@ struct division {
 	double share;
 	double alone[KERNELS][2]; /* as the older one, as the younger one; 0: not said */
 	struct gsb_encounter seen[KERNELS][KERNELS]; /* older, younger; makespan 0: not seen */
-	struct gsb_probes probes;
 };
 
 struct gsb_profiles {
@@ -25,6 +24,7 @@ struct gsb_profiles {
 	uint32_t probes[KERNELS]; /* kernels */
 	char names[KERNELS][GSB_PROFILES_NAME_MAX];
 	struct division divisions[DIVISIONS];
+	struct gsb_kriging kriging;
 };
 
 /* ---- a line ---- */
@@ -176,18 +176,20 @@ static int find_probes(struct gsb_profiles *p, struct gsb_text_error *err)
 		"no kernel was beside all, itself included, in both orders and all divisions: there is no probe");
 }
 
-/* Of a division: each probe as the older one beside each. */
-static int compare_probes(const struct gsb_profiles *p, struct division *d)
+/* Each probe as the older one beside each, in all divisions. */
+static int compare_probes(struct gsb_profiles *p)
 {
-	struct gsb_encounter *seen = malloc(p->n_probes * p->n_probes * sizeof(*seen));
+	uint32_t n = p->n_probes, at = 0;
+	struct gsb_encounter *seen = malloc(p->n_divisions * n * n * sizeof(*seen));
 	int err;
 
 	if (!seen)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->n_probes; i++)
-		for (uint32_t j = 0; j < p->n_probes; j++)
-			seen[i * p->n_probes + j] = d->seen[p->probes[i]][p->probes[j]];
-	err = gsb_probes_init(&d->probes, p->n_probes, seen);
+	for (uint32_t d = 0; d < p->n_divisions; d++)
+		for (uint32_t i = 0; i < n; i++)
+			for (uint32_t j = 0; j < n; j++)
+				seen[at++] = p->divisions[d].seen[p->probes[i]][p->probes[j]];
+	err = gsb_kriging_init(&p->kriging, n, p->n_divisions, seen);
 	free(seen);
 	return err;
 }
@@ -205,9 +207,7 @@ static int read_all(struct gsb_profiles *p, const char *text, size_t len,
 			return -EINVAL;
 	if (!status)
 		status = find_probes(p, err);
-	for (uint32_t d = 0; !status && d < p->n_divisions; d++)
-		status = compare_probes(p, &p->divisions[d]);
-	return status;
+	return status ? status : compare_probes(p);
 }
 
 int gsb_profiles_read(const char *text, size_t len, struct gsb_profiles **out,
@@ -284,14 +284,16 @@ uint32_t gsb_profiles_division(const struct gsb_profiles *p, double share)
 void gsb_profiles_predict(const struct gsb_profiles *p, uint32_t older, uint32_t younger,
 			  uint32_t division, struct gsb_encounter *out, double alone[2])
 {
-	const struct division *d = &p->divisions[division];
-	struct gsb_encounter of_older[GSB_PROBES_MAX], of_younger[GSB_PROBES_MAX];
+	struct gsb_encounter of_older[DIVISIONS * GSB_PROBES_MAX];
+	struct gsb_encounter of_younger[DIVISIONS * GSB_PROBES_MAX];
+	uint32_t at = 0;
 
-	for (uint32_t i = 0; i < p->n_probes; i++) {
-		of_older[i] = d->seen[older][p->probes[i]];
-		of_younger[i] = d->seen[p->probes[i]][younger];
-	}
-	alone[0] = d->alone[older][0];
-	alone[1] = d->alone[younger][1];
-	gsb_probes_predict(&d->probes, of_older, of_younger, out);
+	for (uint32_t d = 0; d < p->n_divisions; d++)
+		for (uint32_t i = 0; i < p->n_probes; i++, at++) {
+			of_older[at] = p->divisions[d].seen[older][p->probes[i]];
+			of_younger[at] = p->divisions[d].seen[p->probes[i]][younger];
+		}
+	alone[0] = p->divisions[division].alone[older][0];
+	alone[1] = p->divisions[division].alone[younger][1];
+	gsb_kriging_predict(&p->kriging, division, of_older, of_younger, out);
 }

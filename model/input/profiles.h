@@ -23,10 +23,10 @@
 #include <stdint.h>
 
 #include "model/gpu/text.h"
-#include "model/time/probes.h"
+#include "model/time/kriging.h"
 
 #define GSB_PROFILES_KERNELS_MAX   GSB_PROBES_MAX /* all of them may have met all */
-#define GSB_PROFILES_DIVISIONS_MAX 8
+#define GSB_PROFILES_DIVISIONS_MAX GSB_KRIGING_DIVISIONS_MAX
 #define GSB_PROFILES_NAME_MAX	   64
 
 struct gsb_profiles;

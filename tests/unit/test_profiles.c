@@ -55,8 +55,8 @@ static void test_kernels_and_probes_are_told_apart(void **state)
 	gsb_profiles_free(p);
 }
 
-/* Speeds in a profile are against the kernel alone in that division: so it is as if probes.h had been asked by hand. */
-static void test_predictions_are_those_of_the_probes(void **state)
+/* Speeds in a profile are against the kernel alone in that division: so it is as if kriging.h had been asked by hand. */
+static void test_predictions_are_those_of_kriging(void **state)
 {
 	const struct gsb_encounter probes[4] = {
 		{0.8, 0.1, 2}, {1, 0.9, 1.1}, {1, 0.8, 1.1}, {0.9, 0.2, 1.8}};
@@ -64,11 +64,11 @@ static void test_predictions_are_those_of_the_probes(void **state)
 	const struct gsb_encounter b_younger[2] = {{1, 0.0005 / 0.6, 1.9}, {1, 1, 1.2}};
 	struct gsb_profiles *p = read_whole(whole);
 	struct gsb_encounter is, should;
-	struct gsb_probes by_hand;
+	static struct gsb_kriging by_hand;
 	double alone[2];
 
-	assert_int_equal(gsb_probes_init(&by_hand, 2, probes), 0);
-	assert_int_equal(gsb_probes_predict(&by_hand, a_older, b_younger, &should), 0);
+	assert_int_equal(gsb_kriging_init(&by_hand, 2, 1, probes), 0);
+	assert_int_equal(gsb_kriging_predict(&by_hand, 0, a_older, b_younger, &should), 0);
 	gsb_profiles_predict(p, gsb_profiles_find(p, "a"), gsb_profiles_find(p, "b"), 0, &is,
 			     alone);
 	assert_true(fabs(is.older - should.older) < 1e-12);
@@ -169,7 +169,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kernels_and_probes_are_told_apart),
-		cmocka_unit_test(test_predictions_are_those_of_the_probes),
+		cmocka_unit_test(test_predictions_are_those_of_kriging),
 		cmocka_unit_test(test_a_probe_has_met_everybody_in_both_orders),
 		cmocka_unit_test(test_what_is_no_profile_is_refused_by_line),
 		cmocka_unit_test(test_a_file_may_end_anywhere),
