@@ -40,7 +40,7 @@ struct cuda_code {
 	bool has_no_variables; /* as far as its PTX shows; false: it may have some */
 	uint64_t variable_bytes;
 	char *variables; /* their names, one behind another, each ended by a NUL, and an empty one; NULL: not known */
-	struct cuda_bounds bounds; /* those of PTX that our parser does not take are not known */
+	struct cuda_bounds bounds;   /* those of PTX that our parser does not take are not known */
 	struct cuda_object *objects; /* what PTX of a linked program is to be linked to */
 	size_t n_objects;
 };

@@ -281,9 +281,43 @@ static void test_report_without_any_memory(void **state)
 {
 	open_rig();
 	run(KERNEL("mov.u64 %rd2, 16;\nst.u32 [%rd2], %r0;"), &one_warp, 0);
-	EXPECT("write of 4 bytes at 0x10, not allocated", "nothing is allocated in this context",
+	EXPECT("write of 4 bytes at 0x10, not allocated", "a null pointer, or an offset from one",
 	       "st.u32 in line 13 of its PTX",
 	       "block (0,0,0), thread (0,0,0), the first of 32 of its warp");
+	run(KERNEL("st.u32 [%rd0], %r0;"), &one_warp, DEVICE_BASE + PAGE);
+	assert_non_null(strstr(r.text, "nothing is allocated in this context"));
+}
+
+/* Of what lies near nothing is said: it is TiB away. */
+static void test_report_of_an_address_outside_of_all_windows(void **state)
+{
+	static const char
+		null[] = "    a null pointer, or an offset from one\n",
+		program[] = "    no memory of this device, which does not reach the program's own: "
+			    "stack, malloc, new\n";
+	static const struct {
+		uint64_t addr;
+		const char *where;
+	} rows[] = {
+		{0, null},
+		{0xffff, null},
+		{UINT64_C(0xfffffffffffffff0), null},
+		{0x10000, program},
+		{DEVICE_BASE - 16, program},
+		{DEVICE_BASE + DEVICE_SIZE, program},
+		{HOST_BASE - 16, program},
+		{HOST_BASE + HOST_SIZE, program},
+	};
+
+	open_rig();
+	alloc(PAGE);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		run(KERNEL("ld.global.u8 %r1, [%rd0];"), &one_warp, rows[i].addr);
+		if (!strstr(r.text, rows[i].where))
+			fail_msg("0x%" PRIx64 ": %s", rows[i].addr, r.text);
+	}
+	run(KERNEL("ld.global.u8 %r1, [%rd0];"), &one_warp, DEVICE_BASE + DEVICE_SIZE - 16);
+	assert_non_null(strstr(r.text, " bytes behind the end of the 4096 bytes allocated at 0x"));
 }
 
 /* One window for each space, this far apart. */
@@ -316,7 +350,8 @@ static void test_report_tells_of_the_owners_other_context_and_of_no_stranger(voi
 	       "block (0,0,0), thread (0,0,0), the first of 32 of its warp");
 	run(KERNEL("ld.global.u32 %r1, [%rd0+8];"), &one_warp, b);
 	EXPECT(say(what, "read of 4 bytes at 0x%" PRIx64 ", not allocated", b + 8),
-	       "nothing is allocated in this context", "ld.global.u32 in line 12 of its PTX",
+	       "no memory of this device, which does not reach the program's own: stack, malloc, new",
+	       "ld.global.u32 in line 12 of its PTX",
 	       "block (0,0,0), thread (0,0,0), the first of 32 of its warp");
 	r.ops->space_destroy(ours);
 	r.ops->space_destroy(stranger);
@@ -605,6 +640,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_report_of_freed_memory_says_so, close_rig),
 		cmocka_unit_test_teardown(test_report_remembers_so_many_frees, close_rig),
 		cmocka_unit_test_teardown(test_report_without_any_memory, close_rig),
+		cmocka_unit_test_teardown(test_report_of_an_address_outside_of_all_windows,
+					  close_rig),
 		cmocka_unit_test_teardown(
 			test_report_tells_of_the_owners_other_context_and_of_no_stranger,
 			close_rig),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define PART_BYTES 256
+#define NULL_BYTES UINT64_C(0x10000) /* so near to NULL no process has memory */
 
 /* The sentences that both forms are made of; "" = there is none. */
 struct parts {
@@ -134,6 +135,14 @@ static void say_near(const struct blame *b, const struct emu_near *n, char out[P
 		snprintf(out, PART_BYTES, "at byte %" PRIu64 " of %s", addr - n->start, size);
 }
 
+/* What such an address is mostly: a null pointer, or one of the program's own, which a GPU may read where the system lets it. */
+static const char *outside_name(uint64_t addr)
+{
+	if (addr + NULL_BYTES < 2 * NULL_BYTES)
+		return "a null pointer, or an offset from one";
+	return "no memory of this device, which does not reach the program's own: stack, malloc, new";
+}
+
 static void say_where(struct emu_heap *heap, const struct blame *b, char out[PART_BYTES])
 {
 	const struct gsb_emu_fault *f = b->fault;
@@ -152,6 +161,8 @@ static void say_where(struct emu_heap *heap, const struct blame *b, char out[PAR
 		snprintf(out, PART_BYTES, "nothing is allocated in this context");
 	else if (n.kind == EMU_NEAR_RESERVED)
 		snprintf(out, PART_BYTES, "no memory is mapped there with this access");
+	else if (n.kind == EMU_NEAR_OUTSIDE)
+		snprintf(out, PART_BYTES, "%s", outside_name(b->address));
 	else
 		say_near(b, &n, out);
 }

@@ -66,6 +66,13 @@ static bool find_other(const struct emu_heap *heap, uint64_t addr, struct emu_ne
 	return false;
 }
 
+/* How far it is from there to what is allocated would tell nobody anything. Windows of strangers are outside, too. */
+static bool is_outside(const struct gsb_emu_memory *m, uint64_t addr)
+{
+	return addr - m->device.base >= m->device.size && addr - m->host.base >= m->host.size &&
+	       addr - m->window.base >= m->window.size && addr - m->area->base >= m->area->size;
+}
+
 /* What is allocated at the address comes first, then what was freed there, then what is near. */
 static struct emu_near find(const struct emu_heap *heap, uint64_t addr)
 {
@@ -79,6 +86,8 @@ static struct emu_near find(const struct emu_heap *heap, uint64_t addr)
 	if ((!r || addr - r->start >= r->used) &&
 	    (find_freed(&heap->freed, addr, &near) || find_other(heap, addr, &near)))
 		return near;
+	if (is_outside(&heap->memory, addr))
+		return (struct emu_near){EMU_NEAR_OUTSIDE, 0, 0};
 	if (r)
 		near = (struct emu_near){pinned ? EMU_NEAR_PINNED : EMU_NEAR_ALIVE, r->start,
 					 r->used};

@@ -35,6 +35,7 @@ enum emu_near_kind {
 	EMU_NEAR_PINNED, /* pinned host memory, the nearest */
 	EMU_NEAR_RESERVED, /* among addresses that programs reserve: there is nothing that may be accessed so */
 	EMU_NEAR_OTHER, /* allocated in another space of the same owner; of strangers nothing is told */
+	EMU_NEAR_OUTSIDE, /* where no space of the owner can have any */
 };
 
 struct emu_near {
