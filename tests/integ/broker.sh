@@ -123,6 +123,23 @@ broker_without_permission_to_bind_says_so() {
 	expect_match "$output" "no permission to listen on $dir/closed/s: start gsbrokerd as root, or give another path"
 }
 
+# Else a socket would be its standard error, and its engines' too.
+broker_started_without_standard_descriptors_has_nothing_else_there() {
+	local pid fd
+	write_conf '[device "emu:/ok"]'
+	mkfifo "$dir/ready"
+	"$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" <&- >&- 2>&- &
+	broker=$!
+	read -r _ <"$dir/ready"
+	hold
+	for pid in "$broker" "$(children_of "$broker")"; do
+		for fd in 0 1 2; do
+			expect_equal "$(readlink "/proc/$pid/fd/$fd")" /dev/null
+		done
+	done
+	stop_broker
+}
+
 broker_without_permission_to_connect_says_so() {
 	write_conf 'socket_mode = 0000'
 	start_broker
@@ -1005,6 +1022,7 @@ run_case broker_second_on_one_socket_is_told_whose_it_is
 run_case broker_replaces_the_socket_of_a_killed_one
 run_case broker_never_replaces_a_file_that_is_no_socket
 run_case broker_without_permission_to_bind_says_so
+run_case broker_started_without_standard_descriptors_has_nothing_else_there
 run_case broker_without_permission_to_connect_says_so
 run_case broker_refuses_a_wrong_hello_by_name
 run_case gsbctl_says_that_an_engine_gives_no_answer
