@@ -202,6 +202,7 @@ static int watch_signals(struct gsbrokerd *d)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a log that may not grow loses lines, and ends nobody */
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (fd < 0)
 		return -errno;
@@ -219,6 +220,18 @@ static int watch_lifeline(struct gsbrokerd *d, int fd)
 
 /* ---- start and end ---- */
 
+/* Memory that is shared is a file to the system. */
+static void warn_if_files_are_limited(void)
+{
+	struct rlimit size;
+
+	if (!getrlimit(RLIMIT_FSIZE, &size) && size.rlim_cur != RLIM_INFINITY)
+		gsb_log(GSB_LOG_WARN, TOPIC,
+			"files of this process may have %llu bytes, which goes for shared memory, too: programs "
+			"may be refused; start gsbrokerd with ulimit -f unlimited",
+			(unsigned long long)size.rlim_cur);
+}
+
 static void prepare_process(void)
 {
 	struct rlimit files;
@@ -230,6 +243,7 @@ static void prepare_process(void)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
+	warn_if_files_are_limited();
 }
 
 static void tell_ready(const struct gsb_supervisor *s, int fd)

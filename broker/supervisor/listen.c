@@ -72,7 +72,7 @@ static int take_lock(struct gsb_listener *l, char owner[32])
 {
 	char path[LOCK_PATH_MAX], text[32];
 	ssize_t n;
-	int fd;
+	int fd, err;
 
 	lock_path(l->s, path);
 	for (;;) {
@@ -91,9 +91,11 @@ static int take_lock(struct gsb_listener *l, char owner[32])
 		close(fd);
 	}
 	n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
-	if (ftruncate(fd, 0) < 0 || write(fd, text, (size_t)n) != n) {
+	if (ftruncate(fd, 0) < 0 || write(fd, text, (size_t)n) < 0) {
+		err = -errno;
+		unlink(path); /* before the lock goes: see is_current() */
 		close(fd);
-		return -EIO;
+		return err;
 	}
 	l->lock_fd = fd;
 	return 0;
@@ -211,7 +213,6 @@ static void explain(const struct gsb_supervisor *s, int err, const char *owner)
 		break;
 	case -EACCES:
 	case -EPERM:
-	case -EROFS:
 		gsb_log(GSB_LOG_ERROR, TOPIC,
 			"no permission to listen on %s: start gsbrokerd as root, or %s", s->socket,
 			remedy);
@@ -224,6 +225,11 @@ static void explain(const struct gsb_supervisor *s, int err, const char *owner)
 	case -ENFILE:
 		gsb_log(GSB_LOG_ERROR, TOPIC,
 			"cannot listen on %s: %s: start gsbrokerd with a higher ulimit -n",
+			s->socket, strerror(-err));
+		break;
+	case -EFBIG:
+		gsb_log(GSB_LOG_ERROR, TOPIC,
+			"cannot listen on %s: %s: start gsbrokerd with a higher ulimit -f",
 			s->socket, strerror(-err));
 		break;
 	default:

@@ -140,6 +140,36 @@ broker_started_without_standard_descriptors_has_nothing_else_there() {
 	stop_broker
 }
 
+# with_files_of KIB COMMAND...: that may write no more
+with_files_of() {
+	ulimit -f "$1"
+	shift
+	exec "$@"
+}
+
+broker_whose_lock_cannot_be_written_says_so_and_leaves_none() {
+	write_conf '[device "emu:/ok"]'
+	status=0
+	output=$( (with_files_of 0 "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s") 2>&1) || status=$?
+	expect_equal "$status" 1
+	expect_match "$output" "cannot listen on $dir/s: File too large: start gsbrokerd with a higher ulimit -f"
+	[ ! -e "$dir/s.pid" ] || fail "the lock is left"
+}
+
+broker_lives_on_when_its_log_may_not_grow() {
+	local i
+	write_conf '[device "emu:/ok"]'
+	mkfifo "$dir/ready"
+	with_files_of 1 "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/full" &
+	broker=$!
+	read -r _ <"$dir/ready"
+	for i in $(seq 40); do gsbctl reload; done
+	expect_equal "$(stat -c %s "$dir/full")" 1024
+	expect_match "$(cat "$dir/full")" "1024 bytes, which goes for shared memory, too: programs may be refused; start gsbrokerd with ulimit -f unlimited"
+	expect_equal "$(json_value "$(gsbctl status --json)" reloads)" 40
+	stop_broker
+}
+
 broker_without_permission_to_connect_says_so() {
 	write_conf 'socket_mode = 0000'
 	start_broker
@@ -1023,6 +1053,8 @@ run_case broker_replaces_the_socket_of_a_killed_one
 run_case broker_never_replaces_a_file_that_is_no_socket
 run_case broker_without_permission_to_bind_says_so
 run_case broker_started_without_standard_descriptors_has_nothing_else_there
+run_case broker_whose_lock_cannot_be_written_says_so_and_leaves_none
+run_case broker_lives_on_when_its_log_may_not_grow
 run_case broker_without_permission_to_connect_says_so
 run_case broker_refuses_a_wrong_hello_by_name
 run_case gsbctl_says_that_an_engine_gives_no_answer
