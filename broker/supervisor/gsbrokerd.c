@@ -37,6 +37,8 @@
 #include "broker/supervisor/survey.h"
 
 #define TOPIC "supervisor"
+/* Of an engine; not unlimited, which changes where all else lies. */
+#define STACK_BYTES (8u << 20)
 
 /* The whole of it. */
 struct gsbrokerd {
@@ -220,30 +222,49 @@ static int watch_lifeline(struct gsbrokerd *d, int fd)
 
 /* ---- start and end ---- */
 
-/* Memory that is shared is a file to the system. */
-static void warn_if_files_are_limited(void)
+/* What an engine reserves is far more than it uses; shared memory is a file to the system. */
+static void warn_of_limits(void)
 {
-	struct rlimit size;
+	static const struct {
+		int resource;
+		char option;
+		rlim_t enough;
+		const char *what;
+	} limits[] = {{RLIMIT_FSIZE, 'f', RLIM_INFINITY, "a file or shared memory"},
+		      {RLIMIT_AS, 'v', RLIM_INFINITY, "addresses"},
+		      {RLIMIT_DATA, 'd', RLIM_INFINITY, "data"},
+		      {RLIMIT_STACK, 's', STACK_BYTES, "stack"}};
 
-	if (!getrlimit(RLIMIT_FSIZE, &size) && size.rlim_cur != RLIM_INFINITY)
-		gsb_log(GSB_LOG_WARN, TOPIC,
-			"files of this process may have %llu bytes, which goes for shared memory, too: programs "
-			"may be refused; start gsbrokerd with ulimit -f unlimited",
-			(unsigned long long)size.rlim_cur);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(limits); i++) {
+		struct rlimit l;
+
+		if (!getrlimit(limits[i].resource, &l) && l.rlim_cur < limits[i].enough)
+			gsb_log(GSB_LOG_WARN, TOPIC,
+				"engines may have %llu bytes of %s: programs may be refused, or fail; start "
+				"gsbrokerd with a higher ulimit -%c",
+				(unsigned long long)l.rlim_cur, limits[i].what, limits[i].option);
+	}
+}
+
+/* As far as the system lets us. */
+static void raise_limit(int resource, rlim_t enough)
+{
+	struct rlimit l;
+
+	if (getrlimit(resource, &l) || l.rlim_cur >= enough)
+		return;
+	l.rlim_cur = l.rlim_max < enough ? l.rlim_max : enough;
+	setrlimit(resource, &l);
 }
 
 static void prepare_process(void)
 {
-	struct rlimit files;
-
 	umask(022);
 	/* What our own starter left open must not reach an engine. */
 	close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-	warn_if_files_are_limited();
+	raise_limit(RLIMIT_NOFILE, RLIM_INFINITY);
+	raise_limit(RLIMIT_STACK, STACK_BYTES);
+	warn_of_limits();
 }
 
 static void tell_ready(const struct gsb_supervisor *s, int fd)
@@ -299,18 +320,30 @@ static void wire(struct gsbrokerd *d, struct gsb_config *config)
 	d->listener.make_room = make_room;
 }
 
+static int say_no_start(int err)
+{
+	const char *remedy = "";
+
+	if (err == -EMFILE)
+		remedy = ": start gsbrokerd with a higher ulimit -n";
+	else if (err == -EAGAIN) /* a timer counts as a signal */
+		remedy = ": start gsbrokerd with a higher ulimit -i";
+	gsb_log(GSB_LOG_ERROR, TOPIC, "cannot start: %s%s", strerror(-err), remedy);
+	return err;
+}
+
 static int serve(struct gsbrokerd *d, const struct gsb_arguments *a)
 {
 	struct gsb_supervisor *s = &d->shared;
 	int err = gsb_loop_init(&s->loop);
 
 	if (err)
-		return err;
+		return say_no_start(err);
 	err = watch_signals(d);
 	if (!err)
 		err = watch_lifeline(d, a->lifeline_fd);
 	if (err) {
-		gsb_log(GSB_LOG_ERROR, TOPIC, "cannot start: %s", strerror(-err));
+		say_no_start(err);
 		goto out;
 	}
 	err = gsb_listener_start(&d->listener);

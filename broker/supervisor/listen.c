@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/hurry.h"
 #include "base/log.h"
@@ -153,12 +154,25 @@ static void on_pause_over(struct gsb_timer *t)
 	gsb_loop_watch_change(&l->s->loop, &l->watch, EPOLLIN);
 }
 
+/* As long as a client waits it fails again and again. */
+static void log_accept_failed(struct gsb_listener *l, int err)
+{
+	unsigned n_held = 0;
+
+	if (!gsb_log_limit_pass(&l->failures, gsb_clock_ns(), &n_held))
+		return;
+	if (n_held)
+		gsb_log(GSB_LOG_WARN, TOPIC, "... and %u more like it", n_held);
+	gsb_log(GSB_LOG_WARN, TOPIC, "accept failed: %s%s; the client waits", strerror(err),
+		err == EMFILE ? ": start gsbrokerd with a higher ulimit -n" : "");
+}
+
 /* Out of descriptors: the listener would be ready again and again, so make room or look away. */
 static void on_accept_failed(struct gsb_listener *l)
 {
 	if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
 		return;
-	gsb_log(GSB_LOG_WARN, TOPIC, "accept failed: %m; the client waits");
+	log_accept_failed(l, errno);
 	if (l->make_room(l))
 		return;
 	gsb_loop_watch_change(&l->s->loop, &l->watch, 0);

@@ -165,8 +165,48 @@ broker_lives_on_when_its_log_may_not_grow() {
 	read -r _ <"$dir/ready"
 	for i in $(seq 40); do gsbctl reload; done
 	expect_equal "$(stat -c %s "$dir/full")" 1024
-	expect_match "$(cat "$dir/full")" "1024 bytes, which goes for shared memory, too: programs may be refused; start gsbrokerd with ulimit -f unlimited"
+	expect_match "$(cat "$dir/full")" "engines may have 1024 bytes of a file or shared memory: programs may be refused, or fail; start gsbrokerd with a higher ulimit -f"
 	expect_equal "$(json_value "$(gsbctl status --json)" reloads)" 40
+	stop_broker
+}
+
+broker_that_cannot_start_for_a_limit_names_it() {
+	write_conf '[device "emu:/ok"]'
+	status_of prlimit --sigpending=0: "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s"
+	expect_equal "$status" 1
+	expect_match "$output" "cannot start: Resource temporarily unavailable: start gsbrokerd with a higher ulimit -i"
+}
+
+# Where a kernel is reckoned takes more than 64 KiB.
+broker_gives_engines_stacks_that_its_starter_has_not() {
+	write_conf '[device "emu:/ok"]'
+	mkfifo "$dir/ready"
+	prlimit --stack=1000000: "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/log" &
+	broker=$!
+	read -r _ <"$dir/ready"
+	hold
+	expect_match "$(prlimit --noheadings --raw --output SOFT --stack --pid "$(children_of "$broker")")" '^8388608$'
+	expect_no_match "$(cat "$dir/log")" ' of stack: '
+	stop_broker
+	prlimit --stack=1000000:1000000 "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/log" &
+	broker=$!
+	read -r _ <"$dir/ready"
+	expect_match "$(cat "$dir/log")" 'engines may have 1000000 bytes of stack: programs may be refused, or fail; start gsbrokerd with a higher ulimit -s'
+	stop_broker
+}
+
+# It fails five times a second as long as a client waits.
+broker_without_a_descriptor_for_a_client_fills_no_log() {
+	local asker
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	prlimit --pid "$broker" --nofile=3:
+	gsbctl status >/dev/null &
+	asker=$!
+	await_log "accept failed: Too many open files: start gsbrokerd with a higher ulimit -n; the client waits"
+	await_log '\.\.\. and [0-9]+ more like it'
+	prlimit --pid "$broker" --nofile=100:
+	wait "$asker" || fail "gsbctl was not answered in the end"
 	stop_broker
 }
 
@@ -1055,6 +1095,9 @@ run_case broker_without_permission_to_bind_says_so
 run_case broker_started_without_standard_descriptors_has_nothing_else_there
 run_case broker_whose_lock_cannot_be_written_says_so_and_leaves_none
 run_case broker_lives_on_when_its_log_may_not_grow
+run_case broker_that_cannot_start_for_a_limit_names_it
+run_case broker_gives_engines_stacks_that_its_starter_has_not
+run_case broker_without_a_descriptor_for_a_client_fills_no_log
 run_case broker_without_permission_to_connect_says_so
 run_case broker_refuses_a_wrong_hello_by_name
 run_case gsbctl_says_that_an_engine_gives_no_answer
