@@ -491,6 +491,32 @@ static void test_death_of_the_engine_wakes_waiters_with_an_error(void **state)
 
 /* ---- descriptors ---- */
 
+static void count_up(void *data)
+{
+	++*(unsigned *)data;
+}
+
+static void body_locked_in(void)
+{
+	struct rlimit limit;
+	unsigned n = 0;
+
+	start_tenant();
+	CHECK(!getrlimit(RLIMIT_NOFILE, &limit));
+	limit.rlim_cur = 0;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+	for (unsigned i = 1; i <= 3; i++) {
+		CHECK(!cu.cuLaunchHostFunc(NULL, count_up, &n));
+		CHECK(!cu.cuStreamSynchronize(NULL) && n == i);
+	}
+}
+
+static void test_program_that_lets_itself_have_no_more_descriptors_is_heard(void **state)
+{
+	run_case(body_locked_in);
+	assert_string_equal(said, "");
+}
+
 #define N_FDS 1024
 
 /* How many there are from now on, as many as N_FDS. */
@@ -751,6 +777,7 @@ int main(void)
 		cmocka_unit_test(test_death_of_the_engine_is_seen_while_a_host_function_blocks),
 		cmocka_unit_test(test_closed_descriptors_are_noticed_and_nobody_elses_are_written),
 		cmocka_unit_test(test_descriptors_lie_high_and_end_with_execve),
+		cmocka_unit_test(test_program_that_lets_itself_have_no_more_descriptors_is_heard),
 		cmocka_unit_test(test_more_threads_than_slots_all_get_their_answers),
 		cmocka_unit_test(test_process_without_thread_keys_is_told_and_keeps_its_own),
 		cmocka_unit_test(test_failing_query_waits_for_progress_in_virtual_time),
