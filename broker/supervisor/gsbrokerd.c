@@ -12,6 +12,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
@@ -38,7 +39,8 @@
 
 #define TOPIC "supervisor"
 /* Of an engine; not unlimited, which changes where all else lies. */
-#define STACK_BYTES (8u << 20)
+#define STACK_BYTES	 (8u << 20)
+#define CONFIG_BYTES_MAX (1 << 20)
 
 /* The whole of it. */
 struct gsbrokerd {
@@ -118,6 +120,30 @@ static int load_config(const struct gsb_arguments *a, struct gsb_config **out)
 }
 
 /* Read the configuration again. Return 0, or -errno with the reports in text. */
+/* NULL: it may be read. Whom a file keeps waiting, all wait for. */
+static const char *why_not_again(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) || S_ISDIR(st.st_mode))
+		return NULL; /* is said by who opens it */
+	if (!S_ISREG(st.st_mode))
+		return "is no plain file: it would be waited for; make it one";
+	return st.st_size > CONFIG_BYTES_MAX ? "is larger than 1 MiB: make it smaller" : NULL;
+}
+
+static int read_again(const char *path, struct reload_reports *r, struct gsb_config **next)
+{
+	const char *why = why_not_again(path);
+	char line[PATH_MAX + 128];
+
+	if (!why)
+		return gsb_config_load(path, report_reload, r, next);
+	snprintf(line, sizeof(line), "%s: %s", path, why);
+	report_reload(r, line);
+	return -EINVAL;
+}
+
 static int reload(struct gsbrokerd *d, char *text, size_t size)
 {
 	struct gsb_supervisor *s = &d->shared;
@@ -130,7 +156,7 @@ static int reload(struct gsbrokerd *d, char *text, size_t size)
 		report_reload(&r, "there is no configuration file to read again");
 		return -ENOENT;
 	}
-	err = gsb_config_load(d->config_path, report_reload, &r, &next);
+	err = read_again(d->config_path, &r, &next);
 	if (err) {
 		gsb_log(GSB_LOG_ERROR, TOPIC, "%s was refused: the configuration stays as it was",
 			d->config_path);

@@ -891,6 +891,25 @@ broker_bad_reload_changes_nothing() {
 	stop_broker
 }
 
+# What would have gsbrokerd wait, and everybody with it.
+broker_reload_of_what_is_no_plain_file_is_refused() {
+	write_conf '[device "emu:/ok"]' '[tenant "a"]' 'staging = 2M'
+	start_broker
+	rm "$dir/conf"
+	mkfifo "$dir/conf"
+	status_of gsbctl reload
+	expect_equal "$status" 1
+	expect_match "$output" "/conf: is no plain file"
+	rm "$dir/conf"
+	truncate -s 4G "$dir/conf"
+	status_of gsbctl reload
+	expect_equal "$status" 1
+	expect_match "$output" "/conf: is larger than 1 MiB"
+	await_log "was refused: the configuration stays as it was"
+	expect_match "$(hello --tenant a)" "stub for a, 2097152 bytes"
+	stop_broker
+}
+
 broker_reload_says_what_needs_a_restart() {
 	write_conf '[device "emu:/ok"]'
 	start_broker
@@ -1157,6 +1176,7 @@ run_case broker_reload_changes_limits_of_who_waits_for_an_engine
 run_case broker_reload_changes_limits_of_running_tenants
 run_case broker_says_which_keys_have_no_effect
 run_case broker_bad_reload_changes_nothing
+run_case broker_reload_of_what_is_no_plain_file_is_refused
 run_case broker_reload_says_what_needs_a_restart
 run_case broker_sigterm_leaves_nothing
 run_case broker_drain_waits_for_the_last_tenant
