@@ -120,6 +120,11 @@ static CUresult say_no_broker(const char *path, int err)
 	if (*limit_remedy(err))
 		gsb_log(GSB_LOG_ERROR, "connect", "cannot reach the broker at %s: %s%s", path,
 			strerror(-err), limit_remedy(err));
+	else if (err == -EPERM || err == -EAFNOSUPPORT)
+		gsb_log(GSB_LOG_ERROR, "connect",
+			"this process may not use sockets (%s), and so no broker at %s: have its seccomp "
+			"filter, or RestrictAddressFamilies of its service, allow AF_UNIX",
+			strerror(-err), path);
 	else if (err == -EACCES)
 		gsb_log(GSB_LOG_ERROR, "connect",
 			"no permission to use the broker at %s: ask its administrator to admit user %u",

@@ -6,15 +6,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "shm/channel.h"
 
 #define CHECK(ok) ((ok) ? (void)0 : failed(#ok, __LINE__))
@@ -193,6 +198,34 @@ static void test_timeout_that_is_no_number_is_named(void **state)
 	run_case(body_bad_timeout);
 	assert_non_null(strstr(said, "GSB_CONNECT_TIMEOUT_MS=10s"));
 	assert_non_null(strstr(said, "not today"));
+}
+
+/* As a sandbox, or systemd for a service of RestrictAddressFamilies. */
+static void forbid_sockets(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {GSB_ARRAY_LEN(code), code};
+
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+}
+
+static void body_no_sockets(void)
+{
+	cu_load(&cu);
+	forbid_sockets();
+	CHECK(cu.cuInit(0) == CUDA_ERROR_SYSTEM_NOT_READY);
+}
+
+static void test_process_without_sockets_is_told_who_forbids_them(void **state)
+{
+	run_case(body_no_sockets);
+	assert_said_once("may not use sockets", "RestrictAddressFamilies");
 }
 
 static void body_other_version(void)
@@ -764,6 +797,7 @@ int main(void)
 		cmocka_unit_test(test_engine_that_starts_is_waited_for_while_the_broker_says_so),
 		cmocka_unit_test(test_timeout_that_is_no_number_is_named),
 		cmocka_unit_test(test_broker_of_another_version_is_named),
+		cmocka_unit_test(test_process_without_sockets_is_told_who_forbids_them),
 		cmocka_unit_test(test_feature_that_is_not_known_is_refused),
 		cmocka_unit_test(test_refusal_gives_the_brokers_reason),
 		cmocka_unit_test(test_visible_devices_is_honoured),
