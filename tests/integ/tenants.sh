@@ -333,14 +333,14 @@ tenants_with_too_few_descriptors_are_told_so() {
 # A limit of addresses is not for a sanitized program, which fails for it before ours does.
 with_addresses() {
 	ulimit -v "$1"
-	GSB_SOCKET=$dir/s LD_PRELOAD=$build/interpose/libgsbroker.so "$gpu_db" counter --n 1
+	GSB_SOCKET=$dir/s ASAN_OPTIONS=$tenant_asan LD_PRELOAD=$build/interpose/libgsbroker.so "$gpu_db" counter --n 1
 }
 
 tenants_with_too_few_addresses_are_told_so() {
 	start_real_broker
 	status_of with_addresses 200000
 	[ "$status" -ne 0 ] || fail "it ran"
-	expect_match "$output" 'Cannot allocate memory: start this program with a higher ulimit -v|Sanitizer'
+	expect_match "$output" 'Cannot allocate memory: start this program with a higher ulimit -v|Sanitizer|ASan'
 	end_broker
 }
 
