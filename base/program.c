@@ -7,6 +7,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,20 @@ static void close_output(void)
 		report_output(strerror(errno));
 }
 
+/*
+ * Else one of ours would get the number of a standard one that the starter had closed, and be written to or inherited as that.
+ * They are opened the wrong way round, so that whoever writes or reads is told EBADF as before, and are not there behind an exec.
+ */
+static void fill_standard_fds(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		int flags = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", flags | O_CLOEXEC) < 0)
+			return;
+	}
+}
+
 const char *gsb_program_name(void)
 {
 	return program;
@@ -42,6 +57,7 @@ void gsb_program_init(const char *name, char **argv)
 {
 	static char version[64];
 
+	fill_standard_fds();
 	program = name;
 	argv[0] = (char *)name;
 	snprintf(version, sizeof(version), "%s %s", name, PACKAGE_VERSION);

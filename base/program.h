@@ -13,7 +13,8 @@
  *        started
  *
  * Sets what --version prints and the exit status of wrong usage. At exit, standard output that could not be
- * written (a full disk) is reported, and the status is 1.
+ * written (a full disk) is reported, and the status is 1. A standard descriptor that is closed is taken, so that nothing
+ * else becomes it.
  */
 void gsb_program_init(const char *name, char **argv);
 

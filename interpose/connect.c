@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -93,11 +94,23 @@ static CUresult say_no_answer(void)
 	return CUDA_ERROR_SYSTEM_NOT_READY;
 }
 
+static bool is_limited(int resource)
+{
+	struct rlimit l;
+
+	return !getrlimit(resource, &l) && l.rlim_cur != RLIM_INFINITY;
+}
+
 /* What to do where a limit of this process is in the way; "": none is. */
 static const char *limit_remedy(int err)
 {
-	return err == -EMFILE ? ": close descriptors, or start this program with a higher ulimit -n"
-			      : "";
+	if (err == -EMFILE)
+		return ": close descriptors, or start this program with a higher ulimit -n";
+	if (err == -ENOMEM && is_limited(RLIMIT_AS))
+		return ": start this program with a higher ulimit -v";
+	if (err == -ENOMEM && is_limited(RLIMIT_DATA))
+		return ": start this program with a higher ulimit -d";
+	return "";
 }
 
 static CUresult say_no_broker(const char *path, int err)
@@ -107,6 +120,11 @@ static CUresult say_no_broker(const char *path, int err)
 	if (*limit_remedy(err))
 		gsb_log(GSB_LOG_ERROR, "connect", "cannot reach the broker at %s: %s%s", path,
 			strerror(-err), limit_remedy(err));
+	else if (err == -EPERM || err == -EAFNOSUPPORT)
+		gsb_log(GSB_LOG_ERROR, "connect",
+			"this process may not use sockets (%s), and so no broker at %s: have its seccomp "
+			"filter, or RestrictAddressFamilies of its service, allow AF_UNIX",
+			strerror(-err), path);
 	else if (err == -EACCES)
 		gsb_log(GSB_LOG_ERROR, "connect",
 			"no permission to use the broker at %s: ask its administrator to admit user %u",
@@ -253,8 +271,8 @@ static void map_host_window(int fd, const struct gsb_msg_welcome *m)
 		r = gsb_window_map(fd, base, m->host_window_bytes);
 	if (r) {
 		gsb_log(GSB_LOG_ERROR, "connect",
-			"cannot map pinned memory at 0x%llx (%s): cuMemHostAlloc will fail",
-			(unsigned long long)base, strerror(-r));
+			"cannot map pinned memory at 0x%llx (%s): cuMemHostAlloc will fail%s",
+			(unsigned long long)base, strerror(-r), limit_remedy(r));
 		return;
 	}
 	gsb_proc.host_base = base;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/select.h>
 
 #include "base/log.h"
 #include "interpose/core/helper.h"
@@ -53,6 +54,34 @@ static void on_engine_death(void)
 	gsb_process_set_fatal(CUDA_ERROR_SYSTEM_NOT_READY);
 }
 
+/* poll() refuses two where the program may have no more than one, as who locks himself in has it; select() does not. */
+static int select_instead(struct pollfd fds[2])
+{
+	fd_set set;
+	int n, end = 0;
+
+	FD_ZERO(&set);
+	for (int i = 0; i < 2; i++) {
+		fds[i].revents = 0;
+		if (fds[i].fd < 0 || fds[i].fd >= FD_SETSIZE)
+			continue;
+		FD_SET(fds[i].fd, &set);
+		end = fds[i].fd >= end ? fds[i].fd + 1 : end;
+	}
+	n = select(end, &set, NULL, NULL, NULL);
+	for (int i = 0; n > 0 && i < 2; i++)
+		if (fds[i].fd >= 0 && fds[i].fd < FD_SETSIZE && FD_ISSET(fds[i].fd, &set))
+			fds[i].revents = POLLIN;
+	return n;
+}
+
+static int wait_for(struct pollfd fds[2])
+{
+	int n = poll(fds, 2, -1);
+
+	return n < 0 && errno != EINTR ? select_instead(fds) : n;
+}
+
 /*
  * The last messages are read before a death counts: they may say why. A file that the program closes stays open for as
  * long as poll looks at it, so what was sent and the engine's death are noticed all the same.
@@ -65,9 +94,12 @@ static void *watch(void *arg)
 	};
 
 	for (;;) {
-		if (poll(fds, 2, -1) < 0)
+		int n = wait_for(fds);
+
+		if (n < 0 && errno == EINTR)
 			continue;
-		if (!gsb_process_has(gsb_proc.socket) || !gsb_process_has(gsb_proc.engine_pidfd))
+		if (n < 0 || !gsb_process_has(gsb_proc.socket) ||
+		    !gsb_process_has(gsb_proc.engine_pidfd))
 			return NULL;
 		if (fds[0].revents && !on_message())
 			fds[0].fd = -1;

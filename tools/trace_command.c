@@ -249,7 +249,8 @@ static int say_ending(const char *path, const struct gsb_trace_reader *r)
 	case GSB_TRACE_COMPLETE: return 0;
 	case GSB_TRACE_TORN:
 		fprintf(stderr,
-			"gsbctl: %s has no end: its engine still writes it, or was killed\n", path);
+			"gsbctl: %s has no end: its engine still writes it, had no room for it, or was killed\n",
+			path);
 		return 0;
 	default: fprintf(stderr, "gsbctl: %s is damaged from here on\n", path); return 1;
 	}

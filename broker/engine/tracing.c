@@ -83,6 +83,8 @@ int gsb_tracing_offer(struct gsb_engine *e)
 
 static const char *explain_record(int err)
 {
+	static char room[128];
+
 	switch (err) {
 	case 0: return "";
 	case -EBUSY:
@@ -90,7 +92,9 @@ static const char *explain_record(int err)
 	case -EMFILE:
 		return "the engine has no descriptor left: start gsbrokerd with a higher ulimit -n";
 	case -EINVAL: return "a trace is written to a plain file or a socket only";
-	default: return strerror(-err);
+	default:
+		snprintf(room, sizeof(room), "the trace cannot be begun: %s", strerror(-err));
+		return room;
 	}
 }
 
@@ -118,14 +122,36 @@ static int record(struct gsb_tracing *t, int file)
 	return 0;
 }
 
+/* What a recording has ended with: its file is torn where it is an error. */
+static void answer_end(struct gsb_tracing *t, uint64_t number, int err)
+{
+	char reason[128] = "";
+
+	if (err)
+		snprintf(reason, sizeof(reason), "the recording has ended early: %s",
+			 strerror(-err));
+	answer(t, number, err, reason);
+}
+
+static void answer_not_recorded(struct gsb_tracing *t, uint64_t number)
+{
+	struct gsb_trace_state s;
+
+	gsb_trace_get_state(&s);
+	if (s.error)
+		answer_end(t, number, s.error);
+	else
+		answer(t, number, -ENOENT,
+		       "this engine is not recorded: gsbctl trace record begins");
+}
+
 static void stop(struct gsb_tracing *t, uint64_t number)
 {
 	if (t->stop_number)
 		answer(t, number, -EALREADY,
 		       "somebody else has stopped it: its end is being written");
 	else if (!gsb_trace_stop())
-		answer(t, number, -ENOENT,
-		       "this engine is not recorded: gsbctl trace record begins");
+		answer_not_recorded(t, number);
 	else
 		t->stop_number = number;
 	tell_tenants(t->engine);
@@ -143,7 +169,7 @@ static void on_done(struct gsb_watch *w, uint32_t events)
 		return;
 	t->stop_number = 0;
 	gsb_trace_get_state(&s);
-	answer(t, number, s.error, s.error ? strerror(-s.error) : "");
+	answer_end(t, number, s.error);
 }
 
 void gsb_tracing_ask(struct gsb_tracing *t, const struct gsb_ctl_trace *m, int file)

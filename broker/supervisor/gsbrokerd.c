@@ -12,6 +12,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
@@ -37,6 +38,9 @@
 #include "broker/supervisor/survey.h"
 
 #define TOPIC "supervisor"
+/* Of an engine; not unlimited, which changes where all else lies. */
+#define STACK_BYTES	 (8u << 20)
+#define CONFIG_BYTES_MAX (1 << 20)
 
 /* The whole of it. */
 struct gsbrokerd {
@@ -116,6 +120,30 @@ static int load_config(const struct gsb_arguments *a, struct gsb_config **out)
 }
 
 /* Read the configuration again. Return 0, or -errno with the reports in text. */
+/* NULL: it may be read. Whom a file keeps waiting, all wait for. */
+static const char *why_not_again(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) || S_ISDIR(st.st_mode))
+		return NULL; /* is said by who opens it */
+	if (!S_ISREG(st.st_mode))
+		return "is no plain file: it would be waited for; make it one";
+	return st.st_size > CONFIG_BYTES_MAX ? "is larger than 1 MiB: make it smaller" : NULL;
+}
+
+static int read_again(const char *path, struct reload_reports *r, struct gsb_config **next)
+{
+	const char *why = why_not_again(path);
+	char line[PATH_MAX + 128];
+
+	if (!why)
+		return gsb_config_load(path, report_reload, r, next);
+	snprintf(line, sizeof(line), "%s: %s", path, why);
+	report_reload(r, line);
+	return -EINVAL;
+}
+
 static int reload(struct gsbrokerd *d, char *text, size_t size)
 {
 	struct gsb_supervisor *s = &d->shared;
@@ -128,7 +156,7 @@ static int reload(struct gsbrokerd *d, char *text, size_t size)
 		report_reload(&r, "there is no configuration file to read again");
 		return -ENOENT;
 	}
-	err = gsb_config_load(d->config_path, report_reload, &r, &next);
+	err = read_again(d->config_path, &r, &next);
 	if (err) {
 		gsb_log(GSB_LOG_ERROR, TOPIC, "%s was refused: the configuration stays as it was",
 			d->config_path);
@@ -202,6 +230,7 @@ static int watch_signals(struct gsbrokerd *d)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a log that may not grow loses lines, and ends nobody */
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (fd < 0)
 		return -errno;
@@ -219,17 +248,49 @@ static int watch_lifeline(struct gsbrokerd *d, int fd)
 
 /* ---- start and end ---- */
 
+/* What an engine reserves is far more than it uses; shared memory is a file to the system. */
+static void warn_of_limits(void)
+{
+	static const struct {
+		int resource;
+		char option;
+		rlim_t enough;
+		const char *what;
+	} limits[] = {{RLIMIT_FSIZE, 'f', RLIM_INFINITY, "a file or shared memory"},
+		      {RLIMIT_AS, 'v', RLIM_INFINITY, "addresses"},
+		      {RLIMIT_DATA, 'd', RLIM_INFINITY, "data"},
+		      {RLIMIT_STACK, 's', STACK_BYTES, "stack"}};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(limits); i++) {
+		struct rlimit l;
+
+		if (!getrlimit(limits[i].resource, &l) && l.rlim_cur < limits[i].enough)
+			gsb_log(GSB_LOG_WARN, TOPIC,
+				"engines may have %llu bytes of %s: programs may be refused, or fail; start "
+				"gsbrokerd with a higher ulimit -%c",
+				(unsigned long long)l.rlim_cur, limits[i].what, limits[i].option);
+	}
+}
+
+/* As far as the system lets us. */
+static void raise_limit(int resource, rlim_t enough)
+{
+	struct rlimit l;
+
+	if (getrlimit(resource, &l) || l.rlim_cur >= enough)
+		return;
+	l.rlim_cur = l.rlim_max < enough ? l.rlim_max : enough;
+	setrlimit(resource, &l);
+}
+
 static void prepare_process(void)
 {
-	struct rlimit files;
-
 	umask(022);
 	/* What our own starter left open must not reach an engine. */
 	close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	raise_limit(RLIMIT_NOFILE, RLIM_INFINITY);
+	raise_limit(RLIMIT_STACK, STACK_BYTES);
+	warn_of_limits();
 }
 
 static void tell_ready(const struct gsb_supervisor *s, int fd)
@@ -285,18 +346,30 @@ static void wire(struct gsbrokerd *d, struct gsb_config *config)
 	d->listener.make_room = make_room;
 }
 
+static int say_no_start(int err)
+{
+	const char *remedy = "";
+
+	if (err == -EMFILE)
+		remedy = ": start gsbrokerd with a higher ulimit -n";
+	else if (err == -EAGAIN) /* a timer counts as a signal */
+		remedy = ": start gsbrokerd with a higher ulimit -i";
+	gsb_log(GSB_LOG_ERROR, TOPIC, "cannot start: %s%s", strerror(-err), remedy);
+	return err;
+}
+
 static int serve(struct gsbrokerd *d, const struct gsb_arguments *a)
 {
 	struct gsb_supervisor *s = &d->shared;
 	int err = gsb_loop_init(&s->loop);
 
 	if (err)
-		return err;
+		return say_no_start(err);
 	err = watch_signals(d);
 	if (!err)
 		err = watch_lifeline(d, a->lifeline_fd);
 	if (err) {
-		gsb_log(GSB_LOG_ERROR, TOPIC, "cannot start: %s", strerror(-err));
+		say_no_start(err);
 		goto out;
 	}
 	err = gsb_listener_start(&d->listener);

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/hurry.h"
 #include "base/log.h"
@@ -72,7 +73,7 @@ static int take_lock(struct gsb_listener *l, char owner[32])
 {
 	char path[LOCK_PATH_MAX], text[32];
 	ssize_t n;
-	int fd;
+	int fd, err;
 
 	lock_path(l->s, path);
 	for (;;) {
@@ -91,9 +92,11 @@ static int take_lock(struct gsb_listener *l, char owner[32])
 		close(fd);
 	}
 	n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
-	if (ftruncate(fd, 0) < 0 || write(fd, text, (size_t)n) != n) {
+	if (ftruncate(fd, 0) < 0 || write(fd, text, (size_t)n) < 0) {
+		err = -errno;
+		unlink(path); /* before the lock goes: see is_current() */
 		close(fd);
-		return -EIO;
+		return err;
 	}
 	l->lock_fd = fd;
 	return 0;
@@ -151,12 +154,25 @@ static void on_pause_over(struct gsb_timer *t)
 	gsb_loop_watch_change(&l->s->loop, &l->watch, EPOLLIN);
 }
 
+/* As long as a client waits it fails again and again. */
+static void log_accept_failed(struct gsb_listener *l, int err)
+{
+	unsigned n_held = 0;
+
+	if (!gsb_log_limit_pass(&l->failures, gsb_clock_ns(), &n_held))
+		return;
+	if (n_held)
+		gsb_log(GSB_LOG_WARN, TOPIC, "... and %u more like it", n_held);
+	gsb_log(GSB_LOG_WARN, TOPIC, "accept failed: %s%s; the client waits", strerror(err),
+		err == EMFILE ? ": start gsbrokerd with a higher ulimit -n" : "");
+}
+
 /* Out of descriptors: the listener would be ready again and again, so make room or look away. */
 static void on_accept_failed(struct gsb_listener *l)
 {
 	if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
 		return;
-	gsb_log(GSB_LOG_WARN, TOPIC, "accept failed: %m; the client waits");
+	log_accept_failed(l, errno);
 	if (l->make_room(l))
 		return;
 	gsb_loop_watch_change(&l->s->loop, &l->watch, 0);
@@ -211,7 +227,6 @@ static void explain(const struct gsb_supervisor *s, int err, const char *owner)
 		break;
 	case -EACCES:
 	case -EPERM:
-	case -EROFS:
 		gsb_log(GSB_LOG_ERROR, TOPIC,
 			"no permission to listen on %s: start gsbrokerd as root, or %s", s->socket,
 			remedy);
@@ -224,6 +239,11 @@ static void explain(const struct gsb_supervisor *s, int err, const char *owner)
 	case -ENFILE:
 		gsb_log(GSB_LOG_ERROR, TOPIC,
 			"cannot listen on %s: %s: start gsbrokerd with a higher ulimit -n",
+			s->socket, strerror(-err));
+		break;
+	case -EFBIG:
+		gsb_log(GSB_LOG_ERROR, TOPIC,
+			"cannot listen on %s: %s: start gsbrokerd with a higher ulimit -f",
 			s->socket, strerror(-err));
 		break;
 	default:

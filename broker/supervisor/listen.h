@@ -4,12 +4,14 @@
 #ifndef GSB_BROKER_SUPERVISOR_LISTEN_H
 #define GSB_BROKER_SUPERVISOR_LISTEN_H
 
+#include "base/log.h"
 #include "broker/supervisor/supervisor.h"
 
 struct gsb_listener {
 	struct gsb_supervisor *s;
 	struct gsb_loop_watch watch;
 	struct gsb_timer pause; /* out of descriptors */
+	struct gsb_log_limit failures;
 	int lock_fd;
 	char made_dir[108];    /* folder of the socket, if it was made here; else "" */
 	char private_dir[108]; /* --private: removed at the end; else "" */

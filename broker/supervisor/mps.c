@@ -179,7 +179,7 @@ static int launch(struct gsb_mps_daemon *d, char why[GSB_REASON_MAX])
 	if (err) {
 		snprintf(
 			why, GSB_REASON_MAX,
-			"isolation = mps: " GSB_MPS_PROGRAM
+			"MPS: " GSB_MPS_PROGRAM
 			" cannot be run: %s: it comes with NVIDIA's driver and must be in gsbrokerd's PATH, "
 			"or set isolation = process",
 			strerror(-err));
@@ -214,7 +214,7 @@ static int begin(struct gsb_mps_daemon *d, char why[GSB_REASON_MAX])
 	if (err) {
 		snprintf(
 			why, GSB_REASON_MAX,
-			"isolation = mps: no folder %.107s of gsbrokerd's own, mode 0700: %.30s: remove what is "
+			"MPS: no folder %.107s of gsbrokerd's own, mode 0700: %.30s: remove what is "
 			"there, or give another [broker] socket",
 			d->folder, strerror(-err));
 		return err;
@@ -253,8 +253,8 @@ static void on_unasked_end(struct gsb_mps_daemon *d, const char *how)
 	char why[GSB_REASON_MAX], words[100];
 
 	gsb_mps_folder_last_words(d->folder, words, sizeof(words));
-	snprintf(why, sizeof(why), "isolation = mps: the MPS daemon of %.40s for uid %u %.40s%s%s",
-		 d->spec, d->uid, how, *words ? ": " : "", words);
+	snprintf(why, sizeof(why), "MPS: the MPS daemon of %.40s for uid %u %.40s%s%s", d->spec,
+		 d->uid, how, *words ? ": " : "", words);
 	if (d->state == GSB_MPS_STARTING) {
 		fail(d, why);
 		return;
@@ -322,7 +322,7 @@ static int create(struct gsb_mps_daemons *m, const char *spec, uid_t uid,
 	if (err) {
 		snprintf(
 			why, GSB_REASON_MAX,
-			"isolation = mps: no folder for a daemon beside %.107s: %s: give a shorter [broker] socket",
+			"MPS: no folder for a daemon beside %.107s: %s: give a shorter [broker] socket",
 			m->s->socket, strerror(-err));
 		free(d);
 		return err;

@@ -123,6 +123,93 @@ broker_without_permission_to_bind_says_so() {
 	expect_match "$output" "no permission to listen on $dir/closed/s: start gsbrokerd as root, or give another path"
 }
 
+# Else a socket would be its standard error, and its engines' too.
+broker_started_without_standard_descriptors_has_nothing_else_there() {
+	local pid fd
+	write_conf '[device "emu:/ok"]'
+	mkfifo "$dir/ready"
+	"$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" <&- >&- 2>&- &
+	broker=$!
+	read -r _ <"$dir/ready"
+	hold
+	for pid in "$broker" "$(children_of "$broker")"; do
+		for fd in 0 1 2; do
+			expect_equal "$(readlink "/proc/$pid/fd/$fd")" /dev/null
+		done
+	done
+	stop_broker
+}
+
+# with_files_of KIB COMMAND...: that may write no more
+with_files_of() {
+	ulimit -f "$1"
+	shift
+	exec "$@"
+}
+
+broker_whose_lock_cannot_be_written_says_so_and_leaves_none() {
+	write_conf '[device "emu:/ok"]'
+	status=0
+	output=$( (with_files_of 0 "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s") 2>&1) || status=$?
+	expect_equal "$status" 1
+	expect_match "$output" "cannot listen on $dir/s: File too large: start gsbrokerd with a higher ulimit -f"
+	[ ! -e "$dir/s.pid" ] || fail "the lock is left"
+}
+
+broker_lives_on_when_its_log_may_not_grow() {
+	local i
+	write_conf '[device "emu:/ok"]'
+	mkfifo "$dir/ready"
+	with_files_of 1 "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/full" &
+	broker=$!
+	read -r _ <"$dir/ready"
+	for i in $(seq 40); do gsbctl reload; done
+	expect_equal "$(stat -c %s "$dir/full")" 1024
+	expect_match "$(cat "$dir/full")" "engines may have 1024 bytes of a file or shared memory: programs may be refused, or fail; start gsbrokerd with a higher ulimit -f"
+	expect_equal "$(json_value "$(gsbctl status --json)" reloads)" 40
+	stop_broker
+}
+
+broker_that_cannot_start_for_a_limit_names_it() {
+	write_conf '[device "emu:/ok"]'
+	status_of prlimit --sigpending=0: "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s"
+	expect_equal "$status" 1
+	expect_match "$output" "cannot start: Resource temporarily unavailable: start gsbrokerd with a higher ulimit -i"
+}
+
+# Where a kernel is reckoned takes more than 64 KiB.
+broker_gives_engines_stacks_that_its_starter_has_not() {
+	write_conf '[device "emu:/ok"]'
+	mkfifo "$dir/ready"
+	prlimit --stack=1000000: "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/log" &
+	broker=$!
+	read -r _ <"$dir/ready"
+	hold
+	expect_match "$(prlimit --noheadings --raw --output SOFT --stack --pid "$(children_of "$broker")")" '^8388608$'
+	expect_no_match "$(cat "$dir/log")" ' of stack: '
+	stop_broker
+	prlimit --stack=1000000:1000000 "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/log" &
+	broker=$!
+	read -r _ <"$dir/ready"
+	expect_match "$(cat "$dir/log")" 'engines may have 1000000 bytes of stack: programs may be refused, or fail; start gsbrokerd with a higher ulimit -s'
+	stop_broker
+}
+
+# It fails five times a second as long as a client waits.
+broker_without_a_descriptor_for_a_client_fills_no_log() {
+	local asker
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	prlimit --pid "$broker" --nofile=3:
+	gsbctl status >/dev/null &
+	asker=$!
+	await_log "accept failed: Too many open files: start gsbrokerd with a higher ulimit -n; the client waits"
+	await_log '\.\.\. and [0-9]+ more like it'
+	prlimit --pid "$broker" --nofile=100:
+	wait "$asker" || fail "gsbctl was not answered in the end"
+	stop_broker
+}
+
 broker_without_permission_to_connect_says_so() {
 	write_conf 'socket_mode = 0000'
 	start_broker
@@ -804,6 +891,25 @@ broker_bad_reload_changes_nothing() {
 	stop_broker
 }
 
+# What would have gsbrokerd wait, and everybody with it.
+broker_reload_of_what_is_no_plain_file_is_refused() {
+	write_conf '[device "emu:/ok"]' '[tenant "a"]' 'staging = 2M'
+	start_broker
+	rm "$dir/conf"
+	mkfifo "$dir/conf"
+	status_of gsbctl reload
+	expect_equal "$status" 1
+	expect_match "$output" "/conf: is no plain file"
+	rm "$dir/conf"
+	truncate -s 4G "$dir/conf"
+	status_of gsbctl reload
+	expect_equal "$status" 1
+	expect_match "$output" "/conf: is larger than 1 MiB"
+	await_log "was refused: the configuration stays as it was"
+	expect_match "$(hello --tenant a)" "stub for a, 2097152 bytes"
+	stop_broker
+}
+
 broker_reload_says_what_needs_a_restart() {
 	write_conf '[device "emu:/ok"]'
 	start_broker
@@ -1005,6 +1111,12 @@ run_case broker_second_on_one_socket_is_told_whose_it_is
 run_case broker_replaces_the_socket_of_a_killed_one
 run_case broker_never_replaces_a_file_that_is_no_socket
 run_case broker_without_permission_to_bind_says_so
+run_case broker_started_without_standard_descriptors_has_nothing_else_there
+run_case broker_whose_lock_cannot_be_written_says_so_and_leaves_none
+run_case broker_lives_on_when_its_log_may_not_grow
+run_case broker_that_cannot_start_for_a_limit_names_it
+run_case broker_gives_engines_stacks_that_its_starter_has_not
+run_case broker_without_a_descriptor_for_a_client_fills_no_log
 run_case broker_without_permission_to_connect_says_so
 run_case broker_refuses_a_wrong_hello_by_name
 run_case gsbctl_says_that_an_engine_gives_no_answer
@@ -1064,6 +1176,7 @@ run_case broker_reload_changes_limits_of_who_waits_for_an_engine
 run_case broker_reload_changes_limits_of_running_tenants
 run_case broker_says_which_keys_have_no_effect
 run_case broker_bad_reload_changes_nothing
+run_case broker_reload_of_what_is_no_plain_file_is_refused
 run_case broker_reload_says_what_needs_a_restart
 run_case broker_sigterm_leaves_nothing
 run_case broker_drain_waits_for_the_last_tenant

@@ -177,6 +177,21 @@ gsbrun_that_lacks_descriptors_says_so() {
 	expect_match "$output" '^welcome 1 '
 }
 
+# without_descriptors COMMAND...: a private broker and its command, none of which has a standard descriptor
+without_descriptors() {
+	private -- "$@" <&- >&- 2>&-
+}
+
+# The pipes to the private broker must not be what is its standard output; the command has none either.
+gsbrun_without_standard_descriptors_starts_a_private_broker() {
+	prepare
+	# shellcheck disable=SC2016
+	without_descriptors sh -c '"$0" "$GSB_SOCKET" >"$1"; for i in 0 1 2; do [ -e "/proc/$$/fd/$i" ] && exit 3; done; exit 0' \
+		"$build/tests/integ/hello" "$dir/said"
+	expect_match "$(cat "$dir/said")" "^welcome 1 "
+	expect_no_private_broker
+}
+
 gsbrun_device_or_policy_that_is_not_there_is_named() {
 	prepare
 	status_of env TMPDIR="$dir" "$build/tools/gsbrun" --private --device emu:h300 echo ran
@@ -258,6 +273,7 @@ run_case bench_wrong_usage_exits_2
 run_case gsbrun_stops_at_the_command
 run_case gsbrun_device_or_policy_that_is_not_there_is_named
 run_case gsbrun_that_lacks_descriptors_says_so
+run_case gsbrun_without_standard_descriptors_starts_a_private_broker
 run_case gsbrun_private_broker_is_quiet
 run_case gsbrun_returns_the_status_of_the_command
 run_case gsbrun_command_reaches_its_private_broker

@@ -104,7 +104,7 @@ mps_is_of_no_use_to_other_devices() {
 mps_absent_is_said_with_the_remedy() {
 	write_conf '[device "cuda:0"]' 'isolation = mps'
 	start_broker
-	expect_match "$(hello)" "^refused .* nvidia-cuda-mps-control cannot be run: No such file or directory: it comes with NVIDIA's driver"
+	expect_match "$(hello)" "^refused .* MPS: nvidia-cuda-mps-control cannot be run: No such file or directory: it comes with NVIDIA's driver"
 	expect_match "$(hello)" "or set isolation = process"
 	expect_end
 }

@@ -330,6 +330,20 @@ tenants_with_too_few_descriptors_are_told_so() {
 	end_broker
 }
 
+# A limit of addresses is not for a sanitized program, which fails for it before ours does.
+with_addresses() {
+	ulimit -v "$1"
+	GSB_SOCKET=$dir/s ASAN_OPTIONS=$tenant_asan LD_PRELOAD=$build/interpose/libgsbroker.so "$gpu_db" counter --n 1
+}
+
+tenants_with_too_few_addresses_are_told_so() {
+	start_real_broker
+	status_of with_addresses 200000
+	[ "$status" -ne 0 ] || fail "it ran"
+	expect_match "$output" 'Cannot allocate memory: start this program with a higher ulimit -v|Sanitizer|ASan'
+	end_broker
+}
+
 run_case tenants_five_queries_at_once_verify
 run_case tenants_hot_queries_verify
 run_case tenants_shipped_library_has_no_fault_points
@@ -349,4 +363,5 @@ run_case tenants_draining_broker_is_not_ready_for_new_ones
 run_case tenants_idle_broker_engine_and_tenant_do_not_switch
 run_case tenants_without_a_broker_are_told_how_to_start_one
 run_case tenants_with_too_few_descriptors_are_told_so
+run_case tenants_with_too_few_addresses_are_told_so
 [ "$failures" -eq 0 ]

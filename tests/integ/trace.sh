@@ -176,8 +176,42 @@ trace_of_a_killed_engine_is_read_up_to_its_end() {
 	status_of gsbctl trace dump "$dir/t.gsb"
 	expect_equal "$status" 0
 	expect_match "$output" 'tenant_come .*name="a"'
-	expect_match "$output" 'has no end: its engine still writes it, or was killed'
+	expect_match "$output" 'has no end: its engine still writes it, had no room for it, or was killed'
 	stop_broker
+}
+
+# As on a full disk: the file may have no more bytes. Who works meanwhile does not notice.
+trace_that_finds_no_room_says_so_to_who_stops_it() {
+	local worker
+	make_data
+	start_real_broker
+	query q1 q1 --repeat 100 &
+	worker=$!
+	await_status '"launches": [1-9]'
+	prlimit --pid "$(engine_pid)" --fsize=20000:
+	gsbctl trace record "$dir/t.gsb" >/dev/null
+	await_trace_status 'its recording has ended early: File too large'
+	status_of gsbctl trace stop
+	expect_equal "$status" 1
+	expect_match "$output" '^gsbctl: the recording has ended early: File too large$'
+	expect_match "$(cat "$dir/broker.log")" 'error: trace: the recording has ended early: File too large'
+	status_of gsbctl trace dump "$dir/t.gsb"
+	expect_match "$output" 'has no end: its engine still writes it, had no room for it, or was killed'
+	prlimit --pid "$(engine_pid)" --fsize=1000:
+	status_of gsbctl trace record "$dir/second"
+	expect_equal "$status" 1
+	expect_match "$output" '^gsbctl: the trace cannot be begun: File too large$'
+	[ ! -e "$dir/second" ] || fail "a file is left of what was refused"
+	wait "$worker" || fail "the query that was watched failed: $(cat "$dir/q1.out")"
+	end_broker
+}
+
+await_trace_status() { # await_trace_status PATTERN
+	local i
+	for i in $(seq 3000); do
+		gsbctl trace status | grep -q "$1" && return
+	done
+	fail "trace status never said '$1': $(gsbctl trace status)"
 }
 
 # Until the file has more than its header: the writer looks ten times a second.
@@ -288,6 +322,7 @@ fi
 run_case trace_killed_tenants_leave_complete_chains
 run_case trace_that_begins_and_ends_in_the_middle_can_be_read
 run_case trace_of_a_killed_engine_is_read_up_to_its_end
+run_case trace_that_finds_no_room_says_so_to_who_stops_it
 run_case trace_record_opens_nothing_that_is_there_or_is_no_plain_file
 run_case trace_record_that_finds_no_descriptor_says_so
 run_case trace_of_one_of_several_engines_is_named

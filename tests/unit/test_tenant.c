@@ -6,15 +6,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "shm/channel.h"
 
 #define CHECK(ok) ((ok) ? (void)0 : failed(#ok, __LINE__))
@@ -193,6 +198,34 @@ static void test_timeout_that_is_no_number_is_named(void **state)
 	run_case(body_bad_timeout);
 	assert_non_null(strstr(said, "GSB_CONNECT_TIMEOUT_MS=10s"));
 	assert_non_null(strstr(said, "not today"));
+}
+
+/* As a sandbox, or systemd for a service of RestrictAddressFamilies. */
+static void forbid_sockets(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {GSB_ARRAY_LEN(code), code};
+
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+}
+
+static void body_no_sockets(void)
+{
+	cu_load(&cu);
+	forbid_sockets();
+	CHECK(cu.cuInit(0) == CUDA_ERROR_SYSTEM_NOT_READY);
+}
+
+static void test_process_without_sockets_is_told_who_forbids_them(void **state)
+{
+	run_case(body_no_sockets);
+	assert_said_once("may not use sockets", "RestrictAddressFamilies");
 }
 
 static void body_other_version(void)
@@ -491,6 +524,32 @@ static void test_death_of_the_engine_wakes_waiters_with_an_error(void **state)
 
 /* ---- descriptors ---- */
 
+static void count_up(void *data)
+{
+	++*(unsigned *)data;
+}
+
+static void body_locked_in(void)
+{
+	struct rlimit limit;
+	unsigned n = 0;
+
+	start_tenant();
+	CHECK(!getrlimit(RLIMIT_NOFILE, &limit));
+	limit.rlim_cur = 0;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+	for (unsigned i = 1; i <= 3; i++) {
+		CHECK(!cu.cuLaunchHostFunc(NULL, count_up, &n));
+		CHECK(!cu.cuStreamSynchronize(NULL) && n == i);
+	}
+}
+
+static void test_program_that_lets_itself_have_no_more_descriptors_is_heard(void **state)
+{
+	run_case(body_locked_in);
+	assert_string_equal(said, "");
+}
+
 #define N_FDS 1024
 
 /* How many there are from now on, as many as N_FDS. */
@@ -738,6 +797,7 @@ int main(void)
 		cmocka_unit_test(test_engine_that_starts_is_waited_for_while_the_broker_says_so),
 		cmocka_unit_test(test_timeout_that_is_no_number_is_named),
 		cmocka_unit_test(test_broker_of_another_version_is_named),
+		cmocka_unit_test(test_process_without_sockets_is_told_who_forbids_them),
 		cmocka_unit_test(test_feature_that_is_not_known_is_refused),
 		cmocka_unit_test(test_refusal_gives_the_brokers_reason),
 		cmocka_unit_test(test_visible_devices_is_honoured),
@@ -751,6 +811,7 @@ int main(void)
 		cmocka_unit_test(test_death_of_the_engine_is_seen_while_a_host_function_blocks),
 		cmocka_unit_test(test_closed_descriptors_are_noticed_and_nobody_elses_are_written),
 		cmocka_unit_test(test_descriptors_lie_high_and_end_with_execve),
+		cmocka_unit_test(test_program_that_lets_itself_have_no_more_descriptors_is_heard),
 		cmocka_unit_test(test_more_threads_than_slots_all_get_their_answers),
 		cmocka_unit_test(test_process_without_thread_keys_is_told_and_keeps_its_own),
 		cmocka_unit_test(test_failing_query_waits_for_progress_in_virtual_time),

@@ -111,7 +111,7 @@ void gsb_traced_warn(const struct gsb_traced *t, const char *path)
 			t->n_events, plural(t->n_events));
 	if (t->ending == GSB_TRACED_TORN)
 		fprintf(stderr,
-			"gsb-trace: %s: has no end: its engine still writes it, or was killed\n",
+			"gsb-trace: %s: has no end: its engine still writes it, had no room for it, or was killed\n",
 			path);
 	if (t->n_unknown)
 		fprintf(stderr,

@@ -424,7 +424,8 @@ bool gsb_trace_collect(void)
 	free_recorder(&recorder);
 	err = atomic_load(&recorder.error);
 	if (err)
-		gsb_log(GSB_LOG_ERROR, "trace", "the recording has ended early: errno %d", -err);
+		gsb_log(GSB_LOG_ERROR, "trace", "the recording has ended early: %s",
+			strerror(-err));
 	return true;
 }
 
