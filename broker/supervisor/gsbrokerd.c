@@ -119,7 +119,6 @@ static int load_config(const struct gsb_arguments *a, struct gsb_config **out)
 	return err;
 }
 
-/* Read the configuration again. Return 0, or -errno with the reports in text. */
 /* NULL: it may be read. Whom a file keeps waiting, all wait for. */
 static const char *why_not_again(const char *path)
 {
@@ -144,6 +143,7 @@ static int read_again(const char *path, struct reload_reports *r, struct gsb_con
 	return -EINVAL;
 }
 
+/* Read the configuration again. Return 0, or -errno with the reports in text. */
 static int reload(struct gsbrokerd *d, char *text, size_t size)
 {
 	struct gsb_supervisor *s = &d->shared;
