@@ -80,6 +80,14 @@ struct parser {
 	struct section sections[SECTIONS_MAX];
 };
 
+/* A file may be anything: what would move a terminal's cursor is shown as '?'. */
+static void blank_controls(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
 GSB_PRINTF(3, 4)
 static void error_at(struct parser *p, unsigned line, const char *fmt, ...)
 {
@@ -92,6 +100,7 @@ static void error_at(struct parser *p, unsigned line, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
 	va_end(ap);
+	blank_controls(text);
 	p->report(p->ctx, text);
 	p->n_errors++;
 }

@@ -218,6 +218,12 @@ static void test_config_nul_byte_is_refused(void **state)
 			    "f:2: the line holds a NUL byte: at most 198 of text, please\n");
 }
 
+/* A terminal shows what is wrong, and does nothing else. */
+static void test_config_bytes_of_a_binary_file_are_not_printed(void **state)
+{
+	refuse_text("[broker]\n\033]0;x\007\177 = 1\n", "?]0;x??");
+}
+
 static void test_config_line_without_equals_is_refused(void **state)
 {
 	expect("[engine]\nworkers\n", "f:2: expected 'key = value', '[section]' or a comment\n");
@@ -717,6 +723,7 @@ int main(void)
 		cmocka_unit_test(test_config_long_tenant_name_is_not_cut),
 		cmocka_unit_test(test_config_long_line_is_refused_and_later_numbers_are_right),
 		cmocka_unit_test(test_config_nul_byte_is_refused),
+		cmocka_unit_test(test_config_bytes_of_a_binary_file_are_not_printed),
 		cmocka_unit_test(test_config_line_without_equals_is_refused),
 		cmocka_unit_test(test_config_indented_line_is_no_continuation),
 		cmocka_unit_test(test_config_reports_all_errors_at_once),
