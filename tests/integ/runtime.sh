@@ -8,7 +8,7 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/real.sh
 . "$srcdir/tests/integ/real.sh"
 
-programs="array_errors arrays callbacks calls clusters conditions cooperative device graph_memory graphs launch_ex linked linked_ptx lock_heap locks managed managed_linked managed_variables mipmaps occupancy overlap parts pools queries rects reduce
+programs="array_errors arrays callbacks calls clusters conditions cooperative device everyday graph_memory graphs launch_ex linked linked_ptx lock_heap locks managed managed_linked managed_variables mipmaps occupancy overlap parts pools queries rects reduce
 	streams surfaces symbols tensors textures threads threads_pt volumes"
 
 # run_program NAME: its output is in $output; it must end with 0.
