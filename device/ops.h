@@ -4,7 +4,7 @@
  * tests).
  *
  * The shape of it follows from what was measured on real GPUs:
- *  - work goes to a fixed pool of queues (non-blocking streams); the engine issues only heads and what of their stream may follow at once, so a
+ *  - work goes to a pool of queues (non-blocking streams), 32 of which have some at a time; the engine issues only heads and what of their stream may follow at once, so a
  *    queue holds at most a few commands and never a wait for another queue;
  *  - completions are polled from memory that only device and engine can write;
  *  - a module load may be slow, so module_load and function_get may be called from a second thread;
@@ -308,7 +308,8 @@ struct gsb_device_ops {
 			  uint64_t words[GSB_TENSOR_MAP_WORDS]);
 
 	/* ---- work ---- */
-	/* Blocks of its launches go to those SMs alone, of which there are info->sm_group at a time. -EINVAL: a range that the
+	/* Blocks of its launches go to those SMs alone, of which there are info->sm_group at a time. Priority and SMs are what cannot be changed of a
+	 * driver's stream; a queue has no space, for each command names its own, and so one pool serves all tenants. -EINVAL: a range that the
 	 * device cannot give; -ENOTSUP: it gives all SMs only. */
 	int (*queue_create)(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
 			    struct gsb_queue **out);

@@ -8,7 +8,7 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/real.sh
 . "$srcdir/tests/integ/real.sh"
 
-programs="array_errors arrays callbacks calls clusters conditions cooperative device graph_memory graphs launch_ex linked linked_ptx lock_heap locks managed managed_linked managed_variables mipmaps occupancy overlap parts pools queries rects reduce
+programs="array_errors arrays callbacks calls clusters conditions cooperative device everyday graph_memory graphs launch_ex linked linked_ptx lock_heap locks managed managed_linked managed_variables mipmaps occupancy overlap parts pools queries rects reduce
 	streams surfaces symbols tensors textures threads threads_pt volumes"
 
 # run_program NAME: its output is in $output; it must end with 0.
@@ -128,6 +128,27 @@ runtime_linked_without_ptx_is_refused_with_the_remedy() {
 	end_broker
 }
 
+# The program is told which it is. All else is the same, because our runtime loads code at its first use either way, and code that cannot be
+# loaded is told there, behind the first launch, and not at the start, as CUDA documents it of eager loading.
+runtime_code_is_loaded_at_its_first_use_eagerly_as_well() {
+	local name told=''
+	local -x CUDA_MODULE_LOADING
+	for CUDA_MODULE_LOADING in EAGER LAZY; do
+		for name in device everyday linked managed_variables; do
+			run_program $name
+			expect_equal "$(cat "$dir/err")" ''
+			rm "$dir/ready"
+		done
+		start_real_broker
+		status_of "$build/tools/gsbrun" --socket "$dir/s" -- "$build/tests/runtime/linked_machine_code"
+		expect_equal "$status" 1
+		expect_match "$output" 'cudaGetLastError.*: cudaErrorNoKernelImageForDevice'
+		expect_equal "${told:=$output}" "$output"
+		end_broker
+		rm "$dir/ready"
+	done
+}
+
 runtime_linked_with_ptx_of_a_newer_gpu_beside_machine_code() {
 	run_program linked_newer_ptx
 	expect_equal "$(cat "$dir/err")" ''
@@ -153,7 +174,8 @@ if [ -x "$build/tests/integ/rt" ]; then
 fi
 names=$(for name in $programs errors processes managed_variables_of_two_programs managed_variables_through_a_driver print print_through_a_driver print_before_a_fault_of_a_driver; do echo "runtime_$name"; done)
 for name in $names runtime_inside_a_program_is_refused_with_the_remedy runtime_inside_a_library_is_refused_with_the_remedy \
-	runtime_linked_without_ptx_is_refused_with_the_remedy runtime_linked_with_ptx_of_a_newer_gpu_beside_machine_code; do
+	runtime_linked_without_ptx_is_refused_with_the_remedy runtime_linked_with_ptx_of_a_newer_gpu_beside_machine_code \
+	runtime_code_is_loaded_at_its_first_use_eagerly_as_well; do
 	if [ -x "$build/tests/runtime/static" ]; then
 		run_case "$name"
 	else

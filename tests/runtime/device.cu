@@ -107,6 +107,16 @@ static void beside_the_driver()
 	EXPECT(!cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)x) && now != own);
 }
 
+/* As whoever starts the program wants it; a driver's own way is the lazy one. */
+static void loading_mode()
+{
+	const char *wanted = getenv("CUDA_MODULE_LOADING");
+	CUmoduleLoadingMode mode;
+
+	EXPECT(!cuModuleGetLoadingMode(&mode));
+	EXPECT(mode == (wanted && !strcmp(wanted, "EAGER") ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING));
+}
+
 __device__ int word;
 
 __global__ void set(int *to)
@@ -178,5 +188,6 @@ int main()
 	flags();
 	limits();
 	beside_the_driver();
+	loading_mode();
 	given_back();
 }

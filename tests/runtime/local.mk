@@ -1,12 +1,12 @@
 # tests/runtime: ordinary programs of the CUDA runtime, made by nvcc and run by tests/integ/runtime.sh. Where there is no
 # nvcc they are not made, and the script skips them.
-runtime_programs = array_errors arrays callbacks calls clusters conditions cooperative device errors graph_memory graphs launch_ex linked linked_ptx lock_heap locks managed managed_linked managed_variables mipmaps \
+runtime_programs = array_errors arrays callbacks calls clusters conditions cooperative device errors everyday graph_memory graphs launch_ex linked linked_ptx lock_heap locks managed managed_linked managed_variables mipmaps \
 	occupancy overlap parts pools print processes queries rects \
 	reduce streams surfaces symbols tensors textures threads threads_pt volumes
 native_programs = $(filter-out lock_heap,$(runtime_programs)) print_code
 EXTRA_DIST += tests/runtime/check.h tests/runtime/array_errors.cu tests/runtime/arrays.cu tests/runtime/callbacks.cu tests/runtime/calls.cu \
 	tests/runtime/clusters.cu tests/runtime/conditions.cu tests/runtime/cooperative.cu tests/runtime/device.cu \
-	tests/runtime/errors.cu tests/runtime/graph_memory.cu tests/runtime/graphs.cu tests/runtime/launch_ex.cu tests/runtime/linked.cuh tests/runtime/linked.cu \
+	tests/runtime/errors.cu tests/runtime/everyday.cu tests/runtime/graph_memory.cu tests/runtime/graphs.cu tests/runtime/launch_ex.cu tests/runtime/linked.cuh tests/runtime/linked.cu \
 	tests/runtime/linked_more.cu tests/runtime/linked_ptx.cu tests/runtime/lock_heap.cu tests/runtime/locks.cu tests/runtime/managed.cu tests/runtime/managed_linked.cu \
 	tests/runtime/managed_linked_more.cu tests/runtime/managed_variables.cu tests/runtime/mipmaps.cu tests/runtime/occupancy.cu tests/runtime/overlap.cu \
 	tests/runtime/parts.cu tests/runtime/parts_more.cu tests/runtime/pools.cu tests/runtime/print.cu tests/runtime/processes.cu tests/runtime/queries.cu \
@@ -64,7 +64,10 @@ tests/runtime/print_both: $(srcdir)/tests/runtime/print.cu $(srcdir)/tests/runti
 # All of them like that, for a machine with a GPU (make gpu-bundle): what they expect must hold there, too.
 tests/runtime/native/%: $(srcdir)/tests/runtime/%.cu $(srcdir)/tests/runtime/check.h
 	$(runtime_nvcc) static
-# Without PTX: what it prints comes from NVIDIA's printf. With the shared runtime, which the bundle has anyhow and has to be small.
+# With the shared runtime, of which the bundle has one anyhow, and has to be small.
+tests/runtime/native/everyday: $(srcdir)/tests/runtime/everyday.cu $(srcdir)/tests/runtime/check.h
+	$(runtime_nvcc) shared
+# Without PTX: what it prints comes from NVIDIA's printf. With the shared runtime as well.
 tests/runtime/native/print_code: $(srcdir)/tests/runtime/print.cu $(srcdir)/tests/runtime/check.h
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< -gencode arch=compute_90,code=sm_90 -cudart shared
 .PHONY: runtime-native
