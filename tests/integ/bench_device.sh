@@ -24,7 +24,7 @@ rows_of() {
 }
 
 bench_device_parts_have_their_rows() {
-	expect_equal "$(rows_of launch sync alloc)" "launch_call launch_each mixed_each sync alloc_small alloc_large"
+	expect_equal "$(rows_of launch sync alloc)" "launch_call launch_each mixed_each launch_mixed sync sync_slept alloc_small alloc_large"
 	expect_equal "$(rows_of startup tenants program)" "startup tenants program"
 }
 

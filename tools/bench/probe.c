@@ -8,25 +8,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "gsb/cuabi.h"
 #include "tools/bench.h"
 
-#define BURST	     1000
-#define N_BURSTS     20
-#define N_SYNCS	     2000
-#define N_SMALL	     500
-#define N_LARGE	     4
-#define LARGE_BYTES  (256u << 20)
-#define N_ALLOCS     300
-#define N_LATENCIES  3000
-#define DISTURB_SIZE (64u << 20)
+#define BURST	      1000
+#define N_BURSTS      20
+#define N_SYNCS	      2000
+#define N_SLEPT	      15 /* odd: the middle one is a median */
+#define SLEEP_MS      200
+#define MIXED_THREADS 64
+#define N_SMALL	      500
+#define N_LARGE	      4
+#define LARGE_BYTES   (256u << 20)
+#define N_ALLOCS      300
+#define N_LATENCIES   3000
+#define DISTURB_SIZE  (64u << 20)
 
 static const char kernel_ptx[] =
 	".version 6.4\n.target sm_50\n.address_size 64\n"
-	".visible .entry bench(.param .u64 p, .param .u32 n, .param .f32 x)\n{\n\tret;\n}\n";
+	".visible .entry bench(.param .u64 p, .param .u32 n, .param .f32 x)\n{\n\tret;\n}\n"
+	".visible .entry add(.param .u64 p)\n{\n"
+	"\t.reg .u32 %r<3>;\n\t.reg .u64 %d<4>;\n"
+	"\tld.param.u64 %d1, [p];\n\tmov.u32 %r1, %tid.x;\n\tmul.wide.u32 %d2, %r1, 4;\n"
+	"\tadd.u64 %d3, %d1, %d2;\n\tld.global.u32 %r2, [%d3];\n\tadd.u32 %r2, %r2, 1;\n"
+	"\tst.global.u32 [%d3], %r2;\n\tret;\n}\n"
+	".visible .entry none()\n{\n\tret;\n}\n";
 
 /* With a variable: each load is one of its own. */
 static const char module_ptx[] = ".version 6.4\n.target sm_50\n.address_size 64\n"
@@ -57,6 +67,7 @@ static struct {
 #undef CALL
 } cu;
 
+static CUmodule module;
 static CUfunction kernel;
 
 static void need(const char *call, CUresult result)
@@ -80,7 +91,6 @@ static void open_driver(void)
 
 static void set_up(void)
 {
-	CUmodule module;
 	CUcontext ctx;
 
 	open_driver();
@@ -91,6 +101,11 @@ static void set_up(void)
 	need("cuModuleGetFunction", cu.cuModuleGetFunction(&kernel, module, "bench"));
 }
 
+static void launch_one(CUfunction f, unsigned threads, void **params)
+{
+	need("cuLaunchKernel", cu.cuLaunchKernel(f, 1, 1, 1, threads, 1, 1, 0, NULL, params, NULL));
+}
+
 static void launch(void)
 {
 	CUdeviceptr p = 0;
@@ -98,7 +113,7 @@ static void launch(void)
 	float x = 1;
 	void *params[] = {&p, &count, &x};
 
-	need("cuLaunchKernel", cu.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	launch_one(kernel, 32, params);
 }
 
 static void wait_for_all(void)
@@ -146,6 +161,30 @@ static void measure_mixed(void)
 	tell("mixed_each", us_since(from) / (N_BURSTS * BURST / 4.0));
 }
 
+/* Three kernels in turn, one of which adds to memory, and nobody waits before the last. */
+static void measure_kernels_in_turn(void)
+{
+	CUfunction add, none;
+	CUdeviceptr words;
+	void *params[] = {&words};
+	uint64_t from;
+
+	need("cuModuleGetFunction", cu.cuModuleGetFunction(&add, module, "add"));
+	need("cuModuleGetFunction", cu.cuModuleGetFunction(&none, module, "none"));
+	need("cuMemAlloc", cu.cuMemAlloc_v2(&words, MIXED_THREADS * 4));
+	launch_one(add, MIXED_THREADS, params);
+	launch_one(none, 1, NULL);
+	wait_for_all();
+	from = gsb_clock_ns();
+	for (int i = 0; i < N_BURSTS * BURST; i += 3) {
+		launch();
+		launch_one(add, MIXED_THREADS, params);
+		launch_one(none, 1, NULL);
+	}
+	wait_for_all();
+	tell("launch_mixed", us_since(from) / (N_BURSTS * BURST));
+}
+
 static void measure_launch(void)
 {
 	uint64_t from = gsb_clock_ns();
@@ -162,6 +201,37 @@ static void measure_launch(void)
 	tell("launch_call", posted / (N_BURSTS * BURST));
 	tell("launch_each", us_since(from) / (N_BURSTS * BURST));
 	measure_mixed();
+	measure_kernels_in_turn();
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double launch_and_wait(void)
+{
+	uint64_t from = gsb_clock_ns();
+
+	launch();
+	wait_for_all();
+	return us_since(from);
+}
+
+/* Who waits for work may have gone to sleep by then, and so may the GPU. */
+static void measure_slept(void)
+{
+	const struct timespec pause = {.tv_nsec = SLEEP_MS * 1000000};
+	double us[N_SLEPT];
+
+	for (int i = 0; i < N_SLEPT; i++) {
+		nanosleep(&pause, NULL);
+		us[i] = launch_and_wait();
+	}
+	qsort(us, N_SLEPT, sizeof(us[0]), by_value);
+	tell("sync_slept", us[N_SLEPT / 2]);
 }
 
 static void measure_sync(void)
@@ -173,6 +243,7 @@ static void measure_sync(void)
 		wait_for_all();
 	}
 	tell("sync", us_since(from) / N_SYNCS);
+	measure_slept();
 }
 
 /* The second of two passes over the same memory, both ways: GB a second. */
@@ -263,24 +334,12 @@ static void measure_alloc(void)
 	tell("alloc_large", allocate_and_free(1 << 20));
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void measure_latency(void)
 {
 	static double us[N_LATENCIES];
 
-	for (int i = 0; i < N_LATENCIES; i++) {
-		uint64_t from = gsb_clock_ns();
-
-		launch();
-		wait_for_all();
-		us[i] = us_since(from);
-	}
+	for (int i = 0; i < N_LATENCIES; i++)
+		us[i] = launch_and_wait();
 	qsort(us, N_LATENCIES, sizeof(us[0]), by_value);
 	tell("beside_median", us[N_LATENCIES / 2]);
 	tell("beside_p99", us[N_LATENCIES * 99 / 100]);
@@ -290,16 +349,16 @@ static void measure_latency(void)
 /* What a program does while it starts, again and again, until it is killed. */
 static void disturb(void)
 {
+	CUmodule other;
 	CUdeviceptr p;
-	CUmodule module;
 
 	printf("ready\n");
 	fflush(stdout);
 	for (;;) {
-		need("cuModuleLoadData", cu.cuModuleLoadData(&module, module_ptx));
+		need("cuModuleLoadData", cu.cuModuleLoadData(&other, module_ptx));
 		need("cuMemAlloc", cu.cuMemAlloc_v2(&p, DISTURB_SIZE));
 		need("cuMemFree", cu.cuMemFree_v2(p));
-		need("cuModuleUnload", cu.cuModuleUnload(module));
+		need("cuModuleUnload", cu.cuModuleUnload(other));
 	}
 }
 
