@@ -13,7 +13,9 @@ rows_of() {
 		python3 - "$dir/$part.json" "$part" <<-'END' || fail "$part: $(cat "$dir/$part.json")"
 			import json, sys
 			said = json.load(open(sys.argv[1]))
-			assert said["device"] == "emu:h200" and said["rounds"] == 2
+			assert said["device"] == "emu:h200" and said["rounds"] == 2 and said["scale"] == "1/256"
+			assert "H200" in said["gpu"] and said["time"].endswith("Z") and "driver" in said
+			assert said["command"] == f"gsb-bench {sys.argv[2]} --device emu:h200 --rounds 2 --scale 1/256 --json"
 			for row in said["rows"]:
 			    assert row["part"] == sys.argv[2] and row["broker"]["median"] > 0
 			    assert row["broker"]["least"] <= row["broker"]["median"] <= row["broker"]["most"]

@@ -14,11 +14,13 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "tools/bench.h"
+#include "tools/bench/about.h"
+#include "tools/bench/series.h"
 #include "tools/bench/ways.h"
 #include "tools/bench_run.h"
+#include "tools/field.h"
 
-#define ROUNDS_MAX 20
-#define MANY	   16 /* processes at once */
+#define MANY 16 /* processes at once */
 
 static const struct {
 	const char *part, *key, *text;
@@ -32,18 +34,14 @@ static const struct {
 
 static const char *const way_names[] = {"native", "MPS", "broker"};
 
-struct series {
-	double v[ROUNDS_MAX];
-	unsigned n;
-};
-
 struct bench {
 	struct gsb_bench_ways ways;
 	const char *part, *device, *scale;
 	unsigned n_rounds;
 	bool json;
+	struct gsb_about about;
 	char self[PATH_MAX], gpu_db[PATH_MAX], data[80];
-	struct series values[N_ROWS][GSB_BENCH_N_WAYS];
+	struct gsb_series values[N_ROWS][GSB_BENCH_N_WAYS];
 	unsigned n_failed;
 };
 
@@ -51,24 +49,9 @@ struct bench {
 
 static void take(struct bench *b, enum gsb_bench_way way, const char *key, double value)
 {
-	for (unsigned i = 0; i < N_ROWS; i++) {
-		struct series *s = &b->values[i][way];
-
-		if (!strcmp(rows[i].key, key) && s->n < ROUNDS_MAX)
-			s->v[s->n++] = value;
-	}
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(const struct series *s)
-{
-	return s->n ? s->v[(s->n - 1) / 2] : 0;
+	for (unsigned i = 0; i < N_ROWS; i++)
+		if (!strcmp(rows[i].key, key))
+			gsb_series_add(&b->values[i][way], value);
 }
 
 /* ---- measurements ---- */
@@ -235,28 +218,28 @@ static void sort_values(struct bench *b)
 {
 	for (unsigned i = 0; i < N_ROWS; i++)
 		for (int way = 0; way < GSB_BENCH_N_WAYS; way++)
-			qsort(b->values[i][way].v, b->values[i][way].n, sizeof(double), by_value);
+			gsb_series_sort(&b->values[i][way]);
 }
 
-static bool has_values(const struct series row[GSB_BENCH_N_WAYS])
+static bool has_values(const struct gsb_series row[GSB_BENCH_N_WAYS])
 {
 	return row[GSB_BENCH_NATIVE].n || row[GSB_BENCH_MPS].n || row[GSB_BENCH_BROKER].n;
 }
 
-static void print_series(const struct series *s, int digits)
+static void print_series(const struct gsb_series *s, int digits)
 {
 	char text[64] = "-";
 
 	if (s->n)
-		snprintf(text, sizeof(text), "%.*f (%.*f-%.*f)", digits, median(s), digits, s->v[0],
-			 digits, s->v[s->n - 1]);
+		snprintf(text, sizeof(text), "%.*f (%.*f-%.*f)", digits, gsb_series_median(s),
+			 digits, s->v[0], digits, s->v[s->n - 1]);
 	printf(" %-24s", text);
 }
 
-static void print_ratio(const struct series *ours, const struct series *other)
+static void print_ratio(const struct gsb_series *ours, const struct gsb_series *other)
 {
-	if (ours->n && other->n && median(other) > 0)
-		printf(" %7.2f", median(ours) / median(other));
+	if (ours->n && other->n && gsb_series_median(other) > 0)
+		printf(" %7.2f", gsb_series_median(ours) / gsb_series_median(other));
 	else
 		printf(" %7s", "-");
 }
@@ -266,7 +249,7 @@ static void print_table(const struct bench *b)
 	printf("%-64s %-24s %-24s %-24s %7s %7s\n", "", "native", "MPS", "broker", "/native",
 	       "/MPS");
 	for (unsigned i = 0; i < N_ROWS; i++) {
-		const struct series *row = b->values[i];
+		const struct gsb_series *row = b->values[i];
 
 		if (!has_values(row))
 			continue;
@@ -281,22 +264,41 @@ static void print_table(const struct bench *b)
 	       b->device);
 }
 
+static void print_about(const struct bench *b)
+{
+	const struct {
+		const char *key, *value;
+	} facts[] = {
+		{"device", b->device},	 {"gpu", b->about.gpu}, {"driver", b->about.driver},
+		{"time", b->about.time}, {"scale", b->scale},	{"command", b->about.command},
+	};
+
+	printf("{");
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(facts); i++) {
+		printf("\"%s\": ", facts[i].key);
+		gsb_json_string(facts[i].value);
+		printf(", ");
+	}
+}
+
 static void print_json(const struct bench *b)
 {
 	const char *next = "";
 
-	printf("{\"device\": \"%s\", \"rounds\": %u, \"rows\": [", b->device, b->n_rounds);
+	print_about(b);
+	printf("\"rounds\": %u, \"rows\": [", b->n_rounds);
 	for (unsigned i = 0; i < N_ROWS; i++) {
 		if (!has_values(b->values[i]))
 			continue;
 		printf("%s\n  {\"part\": \"%s\", \"row\": \"%s\", \"what\": \"%s\"", next,
 		       rows[i].part, rows[i].key, rows[i].text);
 		for (int way = 0; way < GSB_BENCH_N_WAYS; way++) {
-			const struct series *s = &b->values[i][way];
+			const struct gsb_series *s = &b->values[i][way];
 
 			if (s->n)
 				printf(", \"%s\": {\"median\": %.3f, \"least\": %.3f, \"most\": %.3f}",
-				       way_names[way], median(s), s->v[0], s->v[s->n - 1]);
+				       way_names[way], gsb_series_median(s), s->v[0],
+				       s->v[s->n - 1]);
 		}
 		printf("}");
 		next = ",";
@@ -305,6 +307,22 @@ static void print_json(const struct bench *b)
 }
 
 /* ---- the command line ---- */
+
+/* As a program under the broker is told it: all that its probe writes. */
+static void ask_gpu(struct bench *b)
+{
+	const char *argv[] = {b->self, "probe", "name", NULL};
+	struct gsb_bench_child c;
+	FILE *f;
+
+	gsb_bench_begin(&b->ways, GSB_BENCH_BROKER, argv, true, &c);
+	f = c.out_fd >= 0 ? fdopen(dup(c.out_fd), "r") : NULL;
+	if (!f || fscanf(f, "%127[^\n]", b->about.gpu) != 1)
+		b->about.gpu[0] = 0;
+	if (f)
+		fclose(f);
+	gsb_bench_end(&c);
+}
 
 static const struct argp_option options[] = {
 	{"device", 'd', "SPEC", 0, "of the broker: cuda:0 (default), emu:h200, ...", 0},
@@ -326,9 +344,9 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 	case 'j': b->json = true; return 0;
 	case 'r':
 		n = strtoul(arg, &end, 10);
-		if (*arg < '0' || *arg > '9' || *end || !n || n > ROUNDS_MAX)
+		if (*arg < '0' || *arg > '9' || *end || !n || n > GSB_SERIES_MAX)
 			argp_error(state, "--rounds %s: must be a number from 1 to %d", arg,
-				   ROUNDS_MAX);
+				   GSB_SERIES_MAX);
 		b->n_rounds = (unsigned)n;
 		return 0;
 	case ARGP_KEY_ARG: argp_error(state, "'%s' is no option", arg); return 0;
@@ -347,10 +365,12 @@ int gsb_bench_device(int argc, char **argv)
 	int err;
 
 	b.part = strrchr(argv[0], ' ') + 1; /* "gsb-bench PART" */
+	gsb_about_begin(&b.about, argc, argv);
 	argp_parse(&argp, argc, argv, 0, NULL, &b);
 	gsb_bench_sibling("gsb-bench", b.self, sizeof(b.self));
 	if (gsb_bench_ways_start(&b.ways, b.device))
 		return 1;
+	ask_gpu(&b);
 	err = measure_all(&b);
 	gsb_bench_ways_stop(&b.ways);
 	sort_values(&b);

@@ -44,6 +44,7 @@ static const char module_ptx[] = ".version 6.4\n.target sm_50\n.address_size 64\
 
 #define CALLS                                                                               \
 	CALL(cuInit, (unsigned))                                                            \
+	CALL(cuDeviceGetName, (char *, int, CUdevice))                                      \
 	CALL(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                             \
 	CALL(cuCtxSetCurrent, (CUcontext))                                                  \
 	CALL(cuCtxSynchronize, (void))                                                      \
@@ -368,6 +369,14 @@ static void do_nothing(void)
 	wait_for_all();
 }
 
+static void say_name(void)
+{
+	char name[128];
+
+	need("cuDeviceGetName", cu.cuDeviceGetName(name, sizeof(name), 0));
+	printf("%s\n", name);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -376,7 +385,7 @@ static const struct {
 	{"launch", measure_launch, true},   {"sync", measure_sync, true},
 	{"copy", measure_copy, true},	    {"alloc", measure_alloc, true},
 	{"latency", measure_latency, true}, {"disturb", disturb, false},
-	{"once", do_nothing, false},
+	{"once", do_nothing, false},	    {"name", say_name, false},
 };
 
 int gsb_bench_probe(int argc, char **argv)
