@@ -5,17 +5,19 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/lib.sh
 . "$srcdir/tests/integ/lib.sh"
 
-# rows_of PART...: the keys in the JSON of each
+more=
+# rows_of PART...: the keys in the JSON of each; $more: more options
 rows_of() {
 	local part
 	for part; do
-		"$build/tools/gsb-bench" "$part" --device emu:h200 --rounds 2 --scale 1/256 --json >"$dir/$part.json" || fail "$part fails"
-		python3 - "$dir/$part.json" "$part" <<-'END' || fail "$part: $(cat "$dir/$part.json")"
+		# shellcheck disable=SC2086 # several words
+		"$build/tools/gsb-bench" "$part" --device emu:h200 --rounds 2 --scale 1/256 --json $more >"$dir/$part.json" || fail "$part fails"
+		python3 - "$dir/$part.json" "$part" "$more" <<-'END' || fail "$part: $(cat "$dir/$part.json")"
 			import json, sys
 			said = json.load(open(sys.argv[1]))
 			assert said["device"] == "emu:h200" and said["rounds"] == 2 and said["scale"] == "1/256"
 			assert "H200" in said["gpu"] and said["time"].endswith("Z") and "driver" in said
-			assert said["command"] == f"gsb-bench {sys.argv[2]} --device emu:h200 --rounds 2 --scale 1/256 --json"
+			assert said["command"] == f"gsb-bench {sys.argv[2]} --device emu:h200 --rounds 2 --scale 1/256 --json" + (" " + sys.argv[3] if sys.argv[3] else "")
 			for row in said["rows"]:
 			    assert row["part"] == sys.argv[2] and row["broker"]["median"] > 0
 			    assert row["broker"]["least"] <= row["broker"]["median"] <= row["broker"]["most"]
@@ -28,6 +30,19 @@ rows_of() {
 bench_device_parts_have_their_rows() {
 	expect_equal "$(rows_of launch sync alloc)" "launch_call launch_each mixed_each launch_mixed sync sync_slept alloc_small alloc_large"
 	expect_equal "$(rows_of startup tenants program)" "startup tenants program"
+}
+
+# What is run is not a program with that runtime, which an emulated device does not have: that there is one is all that is asked.
+bench_device_runs_a_program_with_the_runtime() {
+	more='--runtime /bin/true'
+	expect_equal "$(rows_of startup tenants)" "startup startup_runtime tenants tenants_runtime"
+	more=
+	status_of "$build/tools/gsb-bench" startup --device emu:h200 --rounds 1
+	expect_equal "$status" 0
+	expect_match "$output" "left out: processes with NVIDIA's runtime: no program runs natively here"
+	status_of "$build/tools/gsb-bench" tenants --device emu:h200 --rounds 1 --runtime /none
+	expect_equal "$status" 1
+	expect_match "$output" "tenants failed, broker"
 }
 
 bench_device_says_what_it_has_not() {
@@ -43,5 +58,6 @@ bench_device_says_what_it_has_not() {
 }
 
 run_case bench_device_parts_have_their_rows
+run_case bench_device_runs_a_program_with_the_runtime
 run_case bench_device_says_what_it_has_not
 [ "$failures" -eq 0 ]

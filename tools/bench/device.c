@@ -20,7 +20,8 @@
 #include "tools/bench_run.h"
 #include "tools/field.h"
 
-#define MANY 16 /* processes at once */
+#define MANY		16 /* processes at once */
+#define RUNTIME_PROGRAM "tests/runtime/native/reduce"
 
 static const struct {
 	const char *part, *key, *text;
@@ -37,10 +38,11 @@ static const char *const way_names[] = {"native", "MPS", "broker"};
 struct bench {
 	struct gsb_bench_ways ways;
 	const char *part, *device, *scale;
+	const char *runtime; /* a program with one kernel and NVIDIA's runtime; NULL: none */
 	unsigned n_rounds;
 	bool json;
 	struct gsb_about about;
-	char self[PATH_MAX], gpu_db[PATH_MAX], data[80];
+	char self[PATH_MAX], gpu_db[PATH_MAX], reduce[PATH_MAX], data[80];
 	struct gsb_series values[N_ROWS][GSB_BENCH_N_WAYS];
 	unsigned n_failed;
 };
@@ -96,14 +98,25 @@ static int time_many(struct bench *b, enum gsb_bench_way way, const char *key,
 	return err;
 }
 
-static int measure_processes(struct bench *b, enum gsb_bench_way way, const char *part)
+static int time_same(struct bench *b, enum gsb_bench_way way, const char *key,
+		     const char *const *argv, unsigned n)
 {
-	const char *argv[] = {b->self, "probe", "once", NULL};
 	const char *const *all[MANY];
 
-	for (unsigned i = 0; i < MANY; i++)
+	for (unsigned i = 0; i < n; i++)
 		all[i] = argv;
-	return time_many(b, way, part, all, strcmp(part, "tenants") ? 1 : MANY);
+	return time_many(b, way, key, all, n);
+}
+
+static int measure_processes(struct bench *b, enum gsb_bench_way way, const char *part)
+{
+	const char *plain[] = {b->self, "probe", "once", NULL}, *runtime[] = {b->runtime, NULL};
+	unsigned n = strcmp(part, "tenants") ? 1 : MANY;
+	char key[32];
+	int err = time_same(b, way, part, plain, n);
+
+	snprintf(key, sizeof(key), "%s_runtime", part);
+	return b->runtime ? err | time_same(b, way, key, runtime, n) : err;
 }
 
 static int measure_interference(struct bench *b, enum gsb_bench_way way, const char *part)
@@ -308,6 +321,33 @@ static void print_json(const struct bench *b)
 
 /* ---- the command line ---- */
 
+static bool wants_processes(const struct bench *b)
+{
+	return !strcmp(b->part, "device") || !strcmp(b->part, "startup") ||
+	       !strcmp(b->part, "tenants");
+}
+
+/* One of the tests', unless another was named. Such programs run natively, so that there is something to compare. */
+static void find_runtime(struct bench *b)
+{
+	const char *why = NULL;
+
+	if (b->runtime || !wants_processes(b))
+		return;
+	gsb_bench_sibling("../" RUNTIME_PROGRAM, b->reduce, sizeof(b->reduce));
+	if (!b->ways.can[GSB_BENCH_NATIVE])
+		why = "no program runs natively here";
+	else if (access(b->reduce, X_OK) < 0)
+		why = "there is no " RUNTIME_PROGRAM " (make runtime-native, which needs nvcc)";
+	else
+		b->runtime = b->reduce;
+	if (why)
+		fprintf(stderr,
+			"gsb-bench: left out: processes with NVIDIA's runtime: %s; --runtime "
+			"names another one\n",
+			why);
+}
+
 /* As a program under the broker is told it: all that its probe writes. */
 static void ask_gpu(struct bench *b)
 {
@@ -328,6 +368,10 @@ static const struct argp_option options[] = {
 	{"device", 'd', "SPEC", 0, "of the broker: cuda:0 (default), emu:h200, ...", 0},
 	{"rounds", 'r', "N", 0, "of each way; 3 without", 0},
 	{"scale", 's', "S", 0, "of the data of program and mix; 1/16 without", 0},
+	{"runtime", 'R', "FILE", 0,
+	 "a program with one kernel and NVIDIA's runtime, for startup and tenants; "
+	 "../" RUNTIME_PROGRAM " without",
+	 0},
 	{"json", 'j', NULL, 0, "one object instead of a table", 0},
 	{0},
 };
@@ -341,6 +385,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'd': b->device = arg; return 0;
 	case 's': b->scale = arg; return 0;
+	case 'R': b->runtime = arg; return 0;
 	case 'j': b->json = true; return 0;
 	case 'r':
 		n = strtoul(arg, &end, 10);
@@ -371,6 +416,7 @@ int gsb_bench_device(int argc, char **argv)
 	if (gsb_bench_ways_start(&b.ways, b.device))
 		return 1;
 	ask_gpu(&b);
+	find_runtime(&b);
 	err = measure_all(&b);
 	gsb_bench_ways_stop(&b.ways);
 	sort_values(&b);
