@@ -119,19 +119,30 @@ static int measure_processes(struct bench *b, enum gsb_bench_way way, const char
 	return b->runtime ? err | time_same(b, way, key, runtime, n) : err;
 }
 
-static int measure_interference(struct bench *b, enum gsb_bench_way way, const char *part)
+/* What it says first names the probe that is to run beside it; it says it in one write. */
+static int measure_beside(struct bench *b, enum gsb_bench_way way, const char *who,
+			  const char *probe)
 {
-	const char *argv[] = {b->self, "probe", "disturb", NULL};
+	const char *argv[] = {b->self, "probe", who, NULL};
 	struct gsb_bench_child other;
-	char ready;
+	char said[16] = "";
 	int err;
 
 	gsb_bench_begin(&b->ways, way, argv, true, &other);
-	err = read(other.out_fd, &ready, 1) == 1 ? 0 : -1;
+	err = read(other.out_fd, said, sizeof(said) - 1) > 0 ? 0 : -1;
+	said[strcspn(said, "\n")] = 0;
 	if (!err)
-		err = read_probe(b, way, "latency");
+		err = read_probe(b, way, probe ? probe : said);
+	if (!err && !gsb_bench_lives(&other))
+		err = -1; /* there was nobody to disturb */
 	gsb_bench_kill(&other);
 	return err;
+}
+
+static int measure_interference(struct bench *b, enum gsb_bench_way way, const char *part)
+{
+	return measure_beside(b, way, "disturb", "latency") |
+	       measure_beside(b, way, "disturb_much", NULL);
 }
 
 /* n queries of the sample database at once, of the first n_kinds in turn. */
@@ -259,14 +270,14 @@ static void print_ratio(const struct gsb_series *ours, const struct gsb_series *
 
 static void print_table(const struct bench *b)
 {
-	printf("%-64s %-24s %-24s %-24s %7s %7s\n", "", "native", "MPS", "broker", "/native",
+	printf("%-72s %-24s %-24s %-24s %7s %7s\n", "", "native", "MPS", "broker", "/native",
 	       "/MPS");
 	for (unsigned i = 0; i < N_ROWS; i++) {
 		const struct gsb_series *row = b->values[i];
 
 		if (!has_values(row))
 			continue;
-		printf("%-64s", rows[i].text);
+		printf("%-72s", rows[i].text);
 		for (int way = 0; way < GSB_BENCH_N_WAYS; way++)
 			print_series(&row[way], rows[i].digits);
 		print_ratio(&row[GSB_BENCH_BROKER], &row[GSB_BENCH_NATIVE]);

@@ -3,6 +3,7 @@
  * a broker without knowing which. It prints a line "ROW VALUE" for each figure; rows.def says what they mean. Not for the user.
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,7 +27,15 @@
 #define LARGE_BYTES   (256u << 20)
 #define N_ALLOCS      300
 #define N_LATENCIES   3000
-#define DISTURB_SIZE  (64u << 20)
+#define N_LONG	      (1 << 20)
+#define LONG_US	      6e6
+/* What rows.def says of who disturbs. */
+#define IMAGE_BYTES  2000000
+#define IMAGE_STEPS  200
+#define PINNED_BYTES ((size_t)1 << 30)
+#define TAKEN_BYTES  ((size_t)8 << 30)
+#define LESS	     16
+#define DISTURB_SIZE (64u << 20)
 
 static const char kernel_ptx[] =
 	".version 6.4\n.target sm_50\n.address_size 64\n"
@@ -56,6 +65,8 @@ static const char module_ptx[] = ".version 6.4\n.target sm_50\n.address_size 64\
 	CALL(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                        \
 	CALL(cuMemFree_v2, (CUdeviceptr))                                                   \
 	CALL(cuMemHostAlloc, (void **, size_t, unsigned))                                   \
+	CALL(cuMemFreeHost, (void *))                                                       \
+	CALL(cuMemGetInfo_v2, (size_t *, size_t *))                                         \
 	CALL(cuEventCreate, (CUevent *, unsigned))                                          \
 	CALL(cuEventRecord, (CUevent, CUstream))                                            \
 	CALL(cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))           \
@@ -68,6 +79,7 @@ static struct {
 #undef CALL
 } cu;
 
+static CUcontext ctx;
 static CUmodule module;
 static CUfunction kernel;
 
@@ -92,8 +104,6 @@ static void open_driver(void)
 
 static void set_up(void)
 {
-	CUcontext ctx;
-
 	open_driver();
 	need("cuInit", cu.cuInit(0));
 	need("cuDevicePrimaryCtxRetain", cu.cuDevicePrimaryCtxRetain(&ctx, 0));
@@ -335,16 +345,48 @@ static void measure_alloc(void)
 	tell("alloc_large", allocate_and_free(1 << 20));
 }
 
+static void tell_latencies(const char *row, double *us, unsigned n)
+{
+	char key[32];
+
+	qsort(us, n, sizeof(us[0]), by_value);
+	snprintf(key, sizeof(key), "%s_median", row);
+	tell(key, us[n / 2]);
+	snprintf(key, sizeof(key), "%s_p99", row);
+	tell(key, us[(size_t)n * 99 / 100]);
+	snprintf(key, sizeof(key), "%s_most", row);
+	tell(key, us[n - 1]);
+}
+
 static void measure_latency(void)
 {
 	static double us[N_LATENCIES];
 
 	for (int i = 0; i < N_LATENCIES; i++)
 		us[i] = launch_and_wait();
-	qsort(us, N_LATENCIES, sizeof(us[0]), by_value);
-	tell("beside_median", us[N_LATENCIES / 2]);
-	tell("beside_p99", us[N_LATENCIES * 99 / 100]);
-	tell("beside_most", us[N_LATENCIES - 1]);
+	tell_latencies("beside", us, N_LATENCIES);
+}
+
+/* So long that the other does everything meanwhile. */
+static void measure_long(const char *row)
+{
+	static double us[N_LONG];
+	uint64_t from = gsb_clock_ns();
+	unsigned n = 0;
+
+	while (n < N_LONG && us_since(from) < LONG_US)
+		us[n++] = launch_and_wait();
+	tell_latencies(row, us, n);
+}
+
+static void measure_beside_large(void)
+{
+	measure_long("large");
+}
+
+static void measure_beside_less(void)
+{
+	measure_long("less");
 }
 
 /* What a program does while it starts, again and again, until it is killed. */
@@ -361,6 +403,77 @@ static void disturb(void)
 		need("cuMemFree", cu.cuMemFree_v2(p));
 		need("cuModuleUnload", cu.cuModuleUnload(other));
 	}
+}
+
+/* ---- one that disturbs as much as a program can ---- */
+
+/* IMAGE_BYTES of kernels, and another variable each time, as nth says: nobody has compiled them before, nor keeps them from then. */
+static char *make_image(unsigned nth)
+{
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		exit(1);
+	fprintf(f,
+		".version 6.4\n.target sm_50\n.address_size 64\n.visible .global .u32 v = 1%06u;\n",
+		nth);
+	for (unsigned k = 0; ftell(f) < IMAGE_BYTES; k++) {
+		fprintf(f, ".visible .entry k%u(.param .u64 p)\n{\n", k);
+		fprintf(f, "\t.reg .u32 %%r;\n\t.reg .u64 %%d;\n\tld.param.u64 %%d, [p];\n");
+		for (unsigned i = 0; i < IMAGE_STEPS; i++)
+			fprintf(f,
+				"\tld.global.u32 %%r, [%%d+%u];\n\txor.b32 %%r, %%r, %u;\n"
+				"\tst.global.u32 [%%d+%u], %%r;\n",
+				8 * i, k + i + 1, 8 * i + 4);
+		fprintf(f, "\tret;\n}\n");
+	}
+	fclose(f);
+	return text;
+}
+
+static void pin_and_take(size_t part)
+{
+	CUdeviceptr p;
+	void *host;
+
+	need("cuMemHostAlloc", cu.cuMemHostAlloc(&host, PINNED_BYTES / part, 0));
+	need("cuMemFreeHost", cu.cuMemFreeHost(host));
+	need("cuMemAlloc", cu.cuMemAlloc_v2(&p, TAKEN_BYTES / part));
+	need("cuMemFree", cu.cuMemFree_v2(p));
+}
+
+static void *be_who_loads(void *arg)
+{
+	CUmodule other;
+
+	need("cuCtxSetCurrent", cu.cuCtxSetCurrent(ctx));
+	for (;;) {
+		char *image = make_image((unsigned)(gsb_clock_ns() / 1000 % 1000000));
+
+		need("cuModuleLoadData", cu.cuModuleLoadData(&other, image));
+		need("cuModuleUnload", cu.cuModuleUnload(other));
+		free(image);
+	}
+	return arg;
+}
+
+/* Two threads, until it is killed: a load natively takes seconds, and memory is to be taken meanwhile. */
+static void disturb_much(void)
+{
+	size_t unused, total, part;
+	pthread_t thread;
+
+	need("cuMemGetInfo", cu.cuMemGetInfo_v2(&unused, &total));
+	part = unused < 2 * TAKEN_BYTES ? LESS : 1;
+	pin_and_take(part);
+	if (pthread_create(&thread, NULL, be_who_loads, NULL))
+		exit(1);
+	printf("%s\n", part == 1 ? "large" : "less"); /* which of the two rows this is */
+	fflush(stdout);
+	for (;;)
+		pin_and_take(part);
 }
 
 static void do_nothing(void)
@@ -382,10 +495,13 @@ static const struct {
 	void (*run)(void);
 	bool warm;
 } probes[] = {
-	{"launch", measure_launch, true},   {"sync", measure_sync, true},
-	{"copy", measure_copy, true},	    {"alloc", measure_alloc, true},
-	{"latency", measure_latency, true}, {"disturb", disturb, false},
-	{"once", do_nothing, false},	    {"name", say_name, false},
+	{"launch", measure_launch, true},      {"sync", measure_sync, true},
+	{"copy", measure_copy, true},	       {"alloc", measure_alloc, true},
+	{"latency", measure_latency, true},    {"disturb", disturb, false},
+	{"once", do_nothing, false},	       {"name", say_name, false},
+	{"disturb_much", disturb_much, false}, {"large", measure_beside_large, true},
+	{"less", measure_beside_less, true},
+
 };
 
 int gsb_bench_probe(int argc, char **argv)
