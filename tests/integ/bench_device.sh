@@ -61,6 +61,14 @@ bench_device_copies() {
 	expect_equal "$(rows_of copy)" "copy_pinned_in copy_pinned_out copy_pageable_in copy_pageable_out copy_word_in copy_word_call copy_word_out"
 }
 
+bench_device_has_queries_at_once_and_again() {
+	rounds=1 more='--seconds 0.1'
+	expect_equal "$(rows_of mix)" "mix mix_copies mix_loop"
+	status_of "$build/tools/gsb-bench" mix --device emu:h200 --rounds 1 --scale 1/256 --seconds no
+	expect_equal "$status" 1
+	expect_match "$output" "mix failed, broker"
+}
+
 # What is run is not a program with that runtime, which an emulated device does not have: that there is one is all that is asked.
 bench_device_runs_a_program_with_the_runtime() {
 	more='--runtime /bin/true'
@@ -90,6 +98,7 @@ run_case bench_device_parts_have_their_rows
 run_case bench_device_measures_beside_others
 run_case bench_device_measures_beside_nobody_fails
 run_case bench_device_copies
+run_case bench_device_has_queries_at_once_and_again
 run_case bench_device_runs_a_program_with_the_runtime
 run_case bench_device_says_what_it_has_not
 [ "$failures" -eq 0 ]

@@ -57,6 +57,23 @@ static void test_series_add_beyond_the_most_is_left_out(void **state)
 	assert_true(s.v[GSB_SERIES_MAX - 1] == GSB_SERIES_MAX - 1);
 }
 
+static void test_bench_query_ms_of_a_line_is_the_whole_querys(void **state)
+{
+	assert_true(gsb_bench_query_ms("{\"query\": \"q1\", \"wall_ms\": 2.5, \"best_wall_ms\": 1, "
+				       "\"phases\": {\"read\": {\"wall_ms\": 7}}}") == 2.5);
+	assert_true(gsb_bench_query_ms("{\"best_wall_ms\": 3}") == 0);
+	assert_true(gsb_bench_query_ms("{\"wall_ms\": -1}") == 0);
+	assert_true(gsb_bench_query_ms("") == 0);
+}
+
+static void test_bench_rate_of_programs_is_the_sum_unless_one_failed(void **state)
+{
+	static const double all[] = {100, 200, 500}, some[] = {100, 0, 500};
+
+	assert_true(gsb_bench_rate(all, 3) == 17);
+	assert_true(gsb_bench_rate(some, 3) == 0);
+}
+
 static void assert_driver(const char *line, const char *wanted)
 {
 	char out[32] = "?";
@@ -95,6 +112,8 @@ int main(void)
 		cmocka_unit_test(test_series_median_of_an_even_number_is_the_mean_of_two),
 		cmocka_unit_test(test_series_median_of_none_is_0),
 		cmocka_unit_test(test_series_add_beyond_the_most_is_left_out),
+		cmocka_unit_test(test_bench_query_ms_of_a_line_is_the_whole_querys),
+		cmocka_unit_test(test_bench_rate_of_programs_is_the_sum_unless_one_failed),
 		cmocka_unit_test(test_about_driver_of_either_module_is_its_version),
 		cmocka_unit_test(test_about_begin_has_the_command_and_the_time),
 	};

@@ -21,6 +21,7 @@
 #include "tools/field.h"
 
 #define MANY		16 /* processes at once */
+#define N_LOOPS		8  /* programs with one query again and again */
 #define RUNTIME_PROGRAM "tests/runtime/native/reduce"
 
 static const struct {
@@ -37,7 +38,7 @@ static const char *const way_names[] = {"native", "MPS", "broker"};
 
 struct bench {
 	struct gsb_bench_ways ways;
-	const char *part, *device, *scale;
+	const char *part, *device, *scale, *seconds;
 	const char *runtime; /* a program with one kernel and NVIDIA's runtime; NULL: none */
 	unsigned n_rounds;
 	bool json;
@@ -168,9 +169,41 @@ static int measure_program(struct bench *b, enum gsb_bench_way way, const char *
 	return run_queries(b, way, part, 1, 1);
 }
 
+/* What one query took of a program that ran it again and again, ms; 0: it did not. */
+static double end_loop(struct gsb_bench_child *c)
+{
+	char text[2048] = "";
+	FILE *f = c->out_fd >= 0 ? fdopen(dup(c->out_fd), "r") : NULL;
+
+	if (f && !fgets(text, sizeof(text), f))
+		text[0] = 0;
+	if (f)
+		fclose(f);
+	return gsb_bench_end(c) ? 0 : gsb_bench_query_ms(text);
+}
+
+/* Each has its rate while it loops: what it does before and after is no query. */
+static int run_loops(struct bench *b, enum gsb_bench_way way)
+{
+	const char *argv[] = {b->gpu_db, "run",	   "--data",   b->data,	 "--query",
+			      "q1",	 "--loop", b->seconds, "--json", NULL};
+	struct gsb_bench_child c[N_LOOPS];
+	double ms[N_LOOPS], rate;
+
+	for (unsigned i = 0; i < N_LOOPS; i++)
+		gsb_bench_begin(&b->ways, way, argv, true, &c[i]);
+	for (unsigned i = 0; i < N_LOOPS; i++)
+		ms[i] = end_loop(&c[i]);
+	rate = gsb_bench_rate(ms, N_LOOPS);
+	if (rate > 0)
+		take(b, way, "mix_loop", rate);
+	return rate > 0 ? 0 : -1;
+}
+
 static int measure_mix(struct bench *b, enum gsb_bench_way way, const char *part)
 {
-	return run_queries(b, way, "mix", MANY, 5) | run_queries(b, way, "mix_copies", MANY, 2);
+	return run_queries(b, way, "mix", MANY, 5) | run_queries(b, way, "mix_copies", MANY, 2) |
+	       run_loops(b, way);
 }
 
 static const struct {
@@ -379,6 +412,7 @@ static const struct argp_option options[] = {
 	{"device", 'd', "SPEC", 0, "of the broker: cuda:0 (default), emu:h200, ...", 0},
 	{"rounds", 'r', "N", 0, "of each way; 3 without", 0},
 	{"scale", 's', "S", 0, "of the data of program and mix; 1/16 without", 0},
+	{"seconds", 'S', "T", 0, "so long each program of mix repeats a query; 3 without", 0},
 	{"runtime", 'R', "FILE", 0,
 	 "a program with one kernel and NVIDIA's runtime, for startup and tenants; "
 	 "../" RUNTIME_PROGRAM " without",
@@ -396,6 +430,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'd': b->device = arg; return 0;
 	case 's': b->scale = arg; return 0;
+	case 'S': b->seconds = arg; return 0;
 	case 'R': b->runtime = arg; return 0;
 	case 'j': b->json = true; return 0;
 	case 'r':
@@ -417,7 +452,8 @@ int gsb_bench_device(int argc, char **argv)
 		.parser = on_option,
 		.doc = "Native, MPS and the broker, in turn in one run.",
 	};
-	static struct bench b = {.device = "cuda:0", .scale = "1/16", .n_rounds = 3};
+	static struct bench b = {
+		.device = "cuda:0", .scale = "1/16", .seconds = "3", .n_rounds = 3};
 	int err;
 
 	b.part = strrchr(argv[0], ' ') + 1; /* "gsb-bench PART" */
