@@ -93,13 +93,13 @@ int main(int argc, char **argv)
 		 .doc = "what calls cost a program"},
 		{.name = "startup, tenants",
 		 .flags = OPTION_DOC | OPTION_NO_USAGE,
-		 .doc = "a process with one kernel, and 16 at once"},
+		 .doc = "a process with one kernel, and 16 at once; with NVIDIA's runtime, too"},
 		{.name = "interference",
 		 .flags = OPTION_DOC | OPTION_NO_USAGE,
 		 .doc = "a kernel's way there and back beside a program that loads and allocates"},
 		{.name = "program, mix",
 		 .flags = OPTION_DOC | OPTION_NO_USAGE,
-		 .doc = "the sample database: one query, and 16 at once"},
+		 .doc = "the sample database: one query, 16 at once, and eight again and again"},
 		{0},
 	};
 	static const struct argp argp = {

@@ -10,11 +10,13 @@ tools_gsb_bench_SOURCES = \
 	tools/bench_tenant.c \
 	tools/bench_threads.c \
 	tools/bench_transport.c \
+	tools/bench/about.c tools/bench/about.h \
 	tools/bench/device.c \
 	tools/bench/mps.c tools/bench/mps.h \
 	tools/bench/native.c tools/bench/native.h \
 	tools/bench/probe.c \
 	tools/bench/rows.def \
+	tools/bench/series.c tools/bench/series.h \
 	tools/bench/ways.c tools/bench/ways.h \
 	tools/ask.c tools/ask.h \
 	tools/compare/compare.c tools/compare/compare.h \
@@ -29,6 +31,7 @@ tools_gsb_bench_SOURCES = \
 	tools/compare/site.c tools/compare/site.h \
 	tools/compare/speeds.c tools/compare/speeds.h \
 	tools/compare/tenants.c \
+	tools/field.c tools/field.h \
 	tools/model_report.c tools/model_report.h \
 	tools/private_broker.c tools/private_broker.h \
 	tools/gsb-bench.c
@@ -40,6 +43,12 @@ tests_unit_test_speeds_SOURCES = tests/unit/test_speeds.c \
 	tools/compare/loads.c tools/compare/loads.h tools/compare/speeds.c tools/compare/speeds.h
 tests_unit_test_speeds_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_speeds_LDADD = $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_bench_device
+tests_unit_test_bench_device_SOURCES = tests/unit/test_bench_device.c \
+	tools/bench/about.c tools/bench/about.h tools/bench/series.c tools/bench/series.h
+tests_unit_test_bench_device_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bench_device_LDADD = $(CMOCKA_LIBS)
 
 # The kernels of `gsb-bench emu`, as a string: shipped as text, so that building them needs no nvcc.
 EXTRA_DIST += tools/bench_emu.cu tools/bench_emu.ptx

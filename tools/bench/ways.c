@@ -78,6 +78,14 @@ int gsb_bench_end(struct gsb_bench_child *c)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -1;
 }
 
+bool gsb_bench_lives(const struct gsb_bench_child *c)
+{
+	siginfo_t ended = {0};
+
+	return c->pid > 0 && !waitid(P_PID, (id_t)c->pid, &ended, WEXITED | WNOHANG | WNOWAIT) &&
+	       !ended.si_pid;
+}
+
 void gsb_bench_kill(struct gsb_bench_child *c)
 {
 	if (c->pid > 0)

@@ -40,7 +40,9 @@ void gsb_bench_begin(const struct gsb_bench_ways *w, enum gsb_bench_way way,
 		     const char *const *argv, bool piped, struct gsb_bench_child *out);
 /* Until it has ended, and closed. Return: 0; -1: it did not exit with 0. */
 int gsb_bench_end(struct gsb_bench_child *c);
-/* The same of one that has not ended and is to be. */
+/* Whether it has not ended yet. */
+bool gsb_bench_lives(const struct gsb_bench_child *c);
+/* The same as its end of one that has not ended and is to be. */
 void gsb_bench_kill(struct gsb_bench_child *c);
 
 #endif
