@@ -64,6 +64,6 @@ check man_page_has_every_option_of_gsb_ptx options doc/man/gsb-ptx.1 tools/ptx/g
 check man_page_has_every_option_of_gsb_trace options doc/man/gsb-trace.1 tools/trace/gsb-trace
 check man_page_has_every_option_of_gsb_bench options doc/man/gsb-bench.1 tools/gsb-bench \
 	"tools/gsb-bench transport" "tools/gsb-bench threads" "tools/gsb-bench memory" "tools/gsb-bench model" "tools/gsb-bench emu" \
-	"tools/gsb-bench compare"
+	"tools/gsb-bench compare" "tools/gsb-bench device"
 check man_page_has_every_option_of_gpu_db options examples/gpu_db/gpu_db.1 examples/gpu_db/gpu_db
 [ "$failures" -eq 0 ]
