@@ -12,6 +12,7 @@ libmodel_la_SOURCES += \
 
 # mathematics: linear programs, knapsacks
 libmodel_la_SOURCES += \
+	model/solvers/cholesky.c model/solvers/cholesky.h \
 	model/solvers/knapsack.c model/solvers/knapsack.h \
 	model/solvers/lp.c model/solvers/lp.h \
 	model/solvers/matching.c model/solvers/matching.h \
@@ -151,6 +152,10 @@ tests_unit_test_profiles_SOURCES = tests/unit/test_profiles.c
 tests_unit_test_profiles_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_profiles_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
 
+check_PROGRAMS += tests/unit/test_cholesky
+tests_unit_test_cholesky_SOURCES = tests/unit/test_cholesky.c
+tests_unit_test_cholesky_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cholesky_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
 check_PROGRAMS += tests/unit/test_matching
 tests_unit_test_matching_SOURCES = tests/unit/test_matching.c
 tests_unit_test_matching_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

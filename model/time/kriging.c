@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "model/solvers/cholesky.h"
+
 /* Chosen by leaving out whole groups of kernels: doc/model.md#probes says how much hangs on them. */
 #define OWN    9.0 /* how much more the speed and the division that are asked for count than others */
 #define LENGTH 1.2  /* l: that of 1 is the mean between two probes */
@@ -129,30 +131,6 @@ static double likeness(const struct gsb_kriging *k, uint32_t division,
 
 /* ---- what is known of the probes ---- */
 
-static void factor(uint32_t n, matrix a)
-{
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t j = 0; j <= i; j++) {
-			for (uint32_t k = 0; k < j; k++)
-				a[i][j] -= a[i][k] * a[j][k];
-			a[i][j] = i == j ? sqrt(a[i][j]) : a[i][j] / a[j][j];
-		}
-}
-
-static void solve(uint32_t n, const matrix l, double x[GSB_PROBES_MAX])
-{
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t k = 0; k < i; k++)
-			x[i] -= l[i][k] * x[k];
-		x[i] /= l[i][i];
-	}
-	for (uint32_t i = n; i-- > 0;) {
-		for (uint32_t k = i + 1; k < n; k++)
-			x[i] -= l[k][i] * x[k];
-		x[i] /= l[i][i];
-	}
-}
-
 static void find_pairs(uint32_t n, const struct gsb_encounter *seen, struct gsb_kriging_division *d)
 {
 	for (unsigned what = 0; what < GSB_N_KRIGING; what++) {
@@ -204,7 +182,8 @@ int gsb_kriging_init(struct gsb_kriging *k, uint32_t n, uint32_t n_divisions,
 				compare(k, younger, i, j);
 		for (uint32_t v = 0; v < n_divisions; v++)
 			for (unsigned m = 0; m < GSB_N_METRIC; m++)
-				factor(n, k->divisions[v].factors[m][younger]);
+				gsb_cholesky_factor(n, GSB_PROBES_MAX,
+						    k->divisions[v].factors[m][younger][0]);
 	}
 	return 0;
 }
@@ -233,7 +212,8 @@ static void find_parts(const struct gsb_kriging *k, uint32_t division, bool youn
 			parts[m][p] = likeness(k, division, m, d);
 	}
 	for (unsigned m = 0; m < GSB_N_METRIC; m++)
-		solve(k->n, k->divisions[division].factors[m][younger], parts[m]);
+		gsb_cholesky_solve(k->n, GSB_PROBES_MAX,
+				   k->divisions[division].factors[m][younger][0], parts[m]);
 }
 
 /* @older, @younger: their profiles in that division. */

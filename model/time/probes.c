@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "model/solvers/cholesky.h"
+
 /* The square roots of d: of logarithms of speeds, which go down to -7.6, and of makespans, which do not go below -0.7. Chosen
  * on kernels for development; half and twice as much change no median by more than 0.012. */
 static const double damping[GSB_N_ENCOUNTER] = {
@@ -35,34 +37,6 @@ static bool is_sane(const struct gsb_encounter *b, uint32_t n)
 	return true;
 }
 
-/* Cholesky's factor of what has this lower triangle and is positive definite. */
-static void factor(uint32_t n, const matrix a, matrix l)
-{
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t j = 0; j <= i; j++) {
-			double sum = a[i][j];
-
-			for (uint32_t k = 0; k < j; k++)
-				sum -= l[i][k] * l[j][k];
-			l[i][j] = i == j ? sqrt(sum) : sum / l[j][j];
-		}
-}
-
-/* L L' x = x */
-static void solve(uint32_t n, const matrix l, double x[GSB_PROBES_MAX])
-{
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t k = 0; k < i; k++)
-			x[i] -= l[i][k] * x[k];
-		x[i] /= l[i][i];
-	}
-	for (uint32_t i = n; i-- > 0;) {
-		for (uint32_t k = i + 1; k < n; k++)
-			x[i] -= l[k][i] * x[k];
-		x[i] /= l[i][i];
-	}
-}
-
 /* How unlike each probe is to who has this profile, against the mean of them. */
 static void find_unlike(uint32_t n, const matrix rows, const double *profile, double *unlike)
 {
@@ -83,7 +57,7 @@ static void find_parts(uint32_t n, const struct gsb_probes_side *s, double d, co
 		       double *parts)
 {
 	double unlike[GSB_PROBES_MAX];
-	matrix a, l;
+	matrix a;
 
 	find_unlike(n, s->rows, profile, unlike);
 	for (uint32_t i = 0; i < n; i++) {
@@ -94,8 +68,8 @@ static void find_parts(uint32_t n, const struct gsb_probes_side *s, double d, co
 		for (uint32_t k = 0; k < n; k++)
 			parts[i] += s->rows[i][k] * profile[k];
 	}
-	factor(n, a, l);
-	solve(n, l, parts);
+	gsb_cholesky_factor(n, GSB_PROBES_MAX, a[0]);
+	gsb_cholesky_solve(n, GSB_PROBES_MAX, a[0], parts);
 }
 
 static void find_products(uint32_t n, struct gsb_probes_side *s)
