@@ -37,15 +37,6 @@ static double log_of(const struct gsb_encounter *b, enum gsb_kriging_what what)
 	}
 }
 
-static bool is_sane(const struct gsb_encounter *b, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (!(b[i].older > 0 && b[i].younger > 0 && b[i].makespan > 0) ||
-		    !isfinite(b[i].older) || !isfinite(b[i].younger) || !isfinite(b[i].makespan))
-			return false;
-	return true;
-}
-
 static enum gsb_kriging_metric metric_of(enum gsb_kriging_what what)
 {
 	return what == GSB_KRIGING_OLDER     ? GSB_METRIC_OLDER
@@ -241,8 +232,8 @@ int gsb_kriging_predict(const struct gsb_kriging *k, uint32_t division,
 	const struct gsb_kriging_division *d;
 	double is[GSB_N_KRIGING], of_sum[2];
 
-	if (division >= k->n_divisions || !is_sane(older, k->n * k->n_divisions) ||
-	    !is_sane(younger, k->n * k->n_divisions))
+	if (division >= k->n_divisions || !gsb_encounters_are_sane(older, k->n * k->n_divisions) ||
+	    !gsb_encounters_are_sane(younger, k->n * k->n_divisions))
 		return -EINVAL;
 	d = &k->divisions[division];
 	find_parts(k, division, false, older, s);

@@ -28,7 +28,7 @@ static double log_of(const struct gsb_encounter *b, enum gsb_encounter_what what
 	}
 }
 
-static bool is_sane(const struct gsb_encounter *b, uint32_t n)
+bool gsb_encounters_are_sane(const struct gsb_encounter *b, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (!(b[i].older > 0 && b[i].younger > 0 && b[i].makespan > 0) ||
@@ -84,7 +84,7 @@ static void find_products(uint32_t n, struct gsb_probes_side *s)
 
 int gsb_probes_init(struct gsb_probes *p, uint32_t n, const struct gsb_encounter *seen)
 {
-	if (!n || n > GSB_PROBES_MAX || !is_sane(seen, n * n))
+	if (!n || n > GSB_PROBES_MAX || !gsb_encounters_are_sane(seen, n * n))
 		return -EINVAL;
 	p->n = n;
 	for (unsigned what = 0; what < GSB_N_ENCOUNTER; what++) {
@@ -122,7 +122,7 @@ static double predict(const struct gsb_probes *p, const struct gsb_encounter *ol
 int gsb_probes_predict(const struct gsb_probes *p, const struct gsb_encounter *older,
 		       const struct gsb_encounter *younger, struct gsb_encounter *out)
 {
-	if (!is_sane(older, p->n) || !is_sane(younger, p->n))
+	if (!gsb_encounters_are_sane(older, p->n) || !gsb_encounters_are_sane(younger, p->n))
 		return -EINVAL;
 	out->older = fmax(predict(p, older, younger, GSB_ENCOUNTER_OLDER), GSB_PROBES_LEAST);
 	out->younger = fmax(predict(p, older, younger, GSB_ENCOUNTER_YOUNGER), GSB_PROBES_LEAST);

@@ -18,6 +18,7 @@
 #ifndef GSB_MODEL_TIME_PROBES_H
 #define GSB_MODEL_TIME_PROBES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define GSB_PROBES_MAX	 96
@@ -47,6 +48,9 @@ struct gsb_probes {
 	uint32_t n;
 	struct gsb_probes_side older[GSB_N_ENCOUNTER], younger[GSB_N_ENCOUNTER];
 };
+
+/* Are all n of them made of numbers that are positive and finite? */
+bool gsb_encounters_are_sane(const struct gsb_encounter *b, uint32_t n);
 
 /**
  * gsb_probes_init() - from how the probes get on with each other

@@ -1776,6 +1776,15 @@ static size_t make_linked_program(uint8_t *to, const char *text, const char *obj
 	return size;
 }
 
+/* Its sections lie elsewhere, which the driver would believe; a second time they are where they were. */
+static void damage_object(uint8_t *image, size_t size)
+{
+	uint8_t *object = memmem(image, size, ELFMAG, SELFMAG);
+
+	assert_non_null(object);
+	object[offsetof(Elf64_Ehdr, e_shoff) + 3] ^= 0x7f;
+}
+
 static void test_ptx_is_linked_to_what_has_machine_code_alone(void **state)
 {
 	const char *twice = gsb_ptx_next_unit(device_linked_ptx, strlen(device_linked_ptx));
@@ -1802,6 +1811,10 @@ static void test_ptx_is_linked_to_what_has_machine_code_alone(void **state)
 		assert_int_equal(l.ops->module_load(l.space, image, size, &m, log, sizeof(log)),
 				 -ENOMEM);
 	}
+	damage_object(image, size);
+	assert_int_equal(l.ops->module_load(l.space, image, size, &m, log, sizeof(log)), -EBADMSG);
+	assert_non_null(strstr(log, "an object of a linked program"));
+	damage_object(image, size);
 	fake.inject("cuLibraryGetModule", 1, CUDA_ERROR_CDP_NOT_SUPPORTED);
 	assert_int_equal(l.ops->module_load(l.space, image, size, &m, log, sizeof(log)), -ENOTSUP);
 	assert_non_null(strstr(log, "take shared or process"));
