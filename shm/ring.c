@@ -123,11 +123,14 @@ GSB_COLD void gsb_ring_closed(struct gsb_region_header *header)
 bool gsb_ring_doorbell(struct gsb_region_header *header)
 {
 	static const uint64_t one = 1;
+	uint32_t seen = atomic_load_explicit(&header->engine_sleeps, memory_order_relaxed);
 	int fd;
 
 	/* Who takes the flag down rings; the engine is on its way for all that follows until it sleeps again. */
-	if (!atomic_exchange_explicit(&header->engine_sleeps, 0, memory_order_seq_cst))
-		return true;
+	do
+		if (!(seen & GSB_SLEEPS))
+			return true;
+	while (!atomic_compare_exchange_weak(&header->engine_sleeps, &seen, GSB_WAKES));
 	fd = (int)header->doorbell - 1;
 	if (fd < 0)
 		return true;

@@ -19,6 +19,7 @@
 
 #define NS_PER_S	     1000000000u
 #define SPINS_PER_CLOCK_READ 64
+#define WAKER_SPIN_NS	     300000 /* while the engine is woken, which alone takes as long as a kernel */
 #define MISSED_ALL	     256
 #define LEARN_BY	     8	/* of what is left to all or none */
 #define TRY_EVERY	     16 /* waits of a thread that does not spin */
@@ -134,10 +135,23 @@ void gsb_thread_release(struct gsb_region *region, uint32_t slot)
 	tell_gate(region);
 }
 
+/* It was rung for, and is not there yet. */
+static bool engine_wakes(struct gsb_region *region)
+{
+	return atomic_load_explicit(&region->header.engine_sleeps, memory_order_relaxed) &
+	       GSB_WAKES;
+}
+
+static uint64_t spin_ns(struct gsb_region *region, const struct gsb_spin_room *room)
+{
+	return engine_wakes(region) && room->spin_ns < WAKER_SPIN_NS ? WAKER_SPIN_NS
+								     : room->spin_ns;
+}
+
 static bool spin(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w,
 		 const struct gsb_spin_room *room)
 {
-	uint64_t end = room->now_ns() + room->spin_ns;
+	uint64_t end = room->now_ns() + spin_ns(region, room);
 
 	do {
 		for (int i = 0; i < SPINS_PER_CLOCK_READ; i++) {

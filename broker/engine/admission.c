@@ -195,6 +195,7 @@ static int make_host_window(struct gsb_tenant *t)
 	gsb_ranges_init(&t->host_aliases, base, size);
 	gsb_ranges_init(&t->host_live, base, size);
 	gsb_ranges_init(&t->host_owned, base, size);
+	gsb_ranges_init(&t->host_kept, base, size);
 	return 0;
 }
 
@@ -305,6 +306,7 @@ static void release_all(struct gsb_tenant *t)
 	gsb_ranges_finish(&t->host_aliases);
 	gsb_ranges_finish(&t->host_live);
 	gsb_ranges_finish(&t->host_owned);
+	gsb_ranges_finish(&t->host_kept);
 	close_fd(t->doorbell.fd);
 }
 

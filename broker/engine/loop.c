@@ -79,8 +79,11 @@ static void age_kept(struct gsb_engine *e)
 static uint64_t kept_due_ns(struct gsb_engine *e)
 {
 	uint64_t now_ns;
+	bool any = false;
 
-	if (!e->grant.kept)
+	gsb_for_each_tenant (e, t)
+		any |= gsb_kept_any(t);
+	if (!any)
 		return UINT64_MAX;
 	now_ns = gsb_engine_now_ns(e);
 	return e->age_ns > now_ns ? e->age_ns - now_ns : 0;

@@ -91,7 +91,7 @@ static_assert(GSB_VIRTUAL_BASE >= GSB_WINDOWS_END ||
 #define GSB_REPLY_BYTES	    16384
 #define GSB_N_KEPT	    256 /* allocations that one process may keep when it frees them, */
 #define GSB_KEPT_SIZE_MAX   (16ull << 20) /* of so many bytes each, */
-#define GSB_KEPT_BYTES_MAX  (64ull << 20) /* and so many together */
+#define GSB_KEPT_BYTES_MAX  (64ull << 20) /* and so many together; pinned memory counts by pages */
 #define GSB_RING_BYTES	    (1u << 18)
 #define GSB_RECORD_MAX	    65536 /* bytes of one record; at most a quarter of the ring */
 #define GSB_RECORD_ALIGN    16
@@ -264,7 +264,8 @@ struct gsb_rec_mem_free {
  */
 struct gsb_rec_mem_keep {
 	uint64_t ctx;
-	uint64_t addr;	 /* KEEP: start of an allocation of MEM_ALLOC; TAKE: what was kept there */
+	uint64_t
+		addr; /* KEEP: start of a MEM_ALLOC, or of a HOST_ALLOC of ctx; TAKE: of what was kept */
 	uint64_t number; /* that kept[index] had before the KEEP was posted: never twice, never 0 */
 	uint32_t index;	 /* below GSB_N_KEPT */
 	uint32_t zero;
@@ -540,6 +541,7 @@ struct gsb_ctx_word {
 
 #define GSB_SLEEPS		 1u
 #define GSB_SLEEPS_UNTIL_BLOCKED 2u
+#define GSB_WAKES		 4u
 
 struct gsb_region_header {
 	/* E, before the fd is passed; constant after. T checks them, E uses its own copies. */
@@ -562,6 +564,7 @@ struct gsb_region_header {
 	 * stored tail (both with a full fence between). If it is set, T takes it down (one of its
 	 * threads wins) and writes 1 to the eventfd. GSB_SLEEPS_UNTIL_BLOCKED asks for the same
 	 * after a thread's state became BLOCKED or FREE: only then does virtual time go on.
+	 * In its place T leaves GSB_WAKES, which E clears when it is awake.
 	 */
 	_Atomic uint32_t engine_sleeps; /* GSB_SLEEPS_* */
 	/* T, at attach: its number of the eventfd + 1, and its gsb_keep's number + 1; only T reads them. */

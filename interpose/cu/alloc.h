@@ -34,7 +34,7 @@ struct gsb_alloc {
 		module; /* handle of the module or library whose variable it is; else 0: only that may be freed */
 	uint64_t id; /* cuPointerGetAttribute BUFFER_ID */
 	enum gsb_alloc_kind kind;
-	bool may_keep;	    /* plain memory of the device: cu/kept.h */
+	bool may_keep;	    /* plain memory of the device, or cuMemHostAlloc's: cu/kept.h */
 	bool is_shared;	    /* other processes may have it, or it is theirs */
 	uint32_t flags;	    /* CU_MEMHOSTALLOC_* */
 	uint64_t export_id; /* another process's: as its engine numbers what is exported; else 0 */

@@ -3,15 +3,18 @@
  */
 #include "interpose/cu/kept.h"
 
+#include "base/checked.h"
 #include "interpose/core/post.h"
 #include "interpose/core/process.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/cu/stream.h"
+#include "shm/region.h"
 
 struct block {
 	uint64_t addr, size; /* size 0: nothing is kept here */
 	uint64_t wire;	     /* of its context */
 	uint64_t number;     /* its word, while we have it */
+	bool is_host;	     /* pinned memory; else the device's */
 };
 
 /* Under the ring's lock, as all here. */
@@ -25,9 +28,15 @@ static _Atomic uint64_t *word_of(const struct block *b)
 	return &gsb_proc.region->kept[b - blocks];
 }
 
+/* As the engine counts it. */
+static uint64_t counted(uint64_t size, bool is_host)
+{
+	return is_host ? gsb_round_up(size, GSB_WINDOW_PAGE) : size;
+}
+
 static void forget(struct block *b)
 {
-	bytes -= b->size;
+	bytes -= counted(b->size, b->is_host);
 	b->size = 0;
 	atomic_fetch_sub_explicit(&n_kept, 1, memory_order_relaxed);
 }
@@ -72,14 +81,16 @@ static void fill(struct gsb_post *p, const struct block *b)
 static bool keep(const struct gsb_alloc *a, struct gsb_post *p)
 {
 	struct block *b = gsb_cu_streams_are_idle() ? find_free() : NULL;
+	const bool is_host = a->kind == GSB_ALLOC_HOST;
 
-	if (!b || bytes + a->size > GSB_KEPT_BYTES_MAX)
+	if (!b || bytes + counted(a->size, is_host) > GSB_KEPT_BYTES_MAX)
 		return false;
 	*b = (struct block){.addr = a->addr,
 			    .size = a->size,
 			    .wire = a->wire,
-			    .number = last_number += 2 * GSB_KEPT_GONE};
-	bytes += b->size;
+			    .number = last_number += 2 * GSB_KEPT_GONE,
+			    .is_host = is_host};
+	bytes += counted(a->size, is_host);
 	atomic_fetch_add_explicit(&n_kept, 1, memory_order_relaxed);
 	atomic_store_explicit(word_of(b), b->number, memory_order_relaxed);
 	fill(p, b);
@@ -105,40 +116,40 @@ bool gsb_cu_kept_keep(const struct gsb_alloc *a)
 /* ---- take ---- */
 
 /* The engine may take it back until the word says otherwise. */
-static struct block *find(uint64_t wire, uint64_t size)
+static struct block *find(uint64_t wire, uint64_t size, bool is_host)
 {
 	for (uint32_t i = 0; i < n_used; i++) {
 		struct block *b = &blocks[i];
 		uint64_t expected = b->number;
 
-		if (b->size == size && b->wire == wire && has(b) &&
+		if (b->size == size && b->wire == wire && b->is_host == is_host && has(b) &&
 		    atomic_compare_exchange_strong(word_of(b), &expected, 0))
 			return b;
 	}
 	return NULL;
 }
 
-static bool take(uint64_t wire, uint64_t size, struct gsb_post *p, uint64_t *addr)
+static bool take(struct gsb_alloc *a, struct gsb_post *p)
 {
-	struct block *b = find(wire, size);
+	struct block *b = find(a->wire, a->size, a->kind == GSB_ALLOC_HOST);
 
 	if (!b)
 		return false;
 	fill(p, b);
-	*addr = b->addr;
+	a->addr = b->addr;
 	forget(b);
 	return true;
 }
 
-bool gsb_cu_kept_take(uint64_t wire, uint64_t size, uint64_t *addr)
+bool gsb_cu_kept_take(struct gsb_alloc *a)
 {
-	const struct gsb_guard guard = gsb_cu_wire_guard(wire);
+	const struct gsb_guard guard = gsb_cu_wire_guard(a->wire);
 	struct gsb_post p;
 
-	if (!atomic_load_explicit(&n_kept, memory_order_relaxed) || size > GSB_KEPT_SIZE_MAX ||
+	if (!atomic_load_explicit(&n_kept, memory_order_relaxed) || a->size > GSB_KEPT_SIZE_MAX ||
 	    gsb_post_begin_if(&p, GSB_REC_MEM_TAKE, &guard, sizeof(struct gsb_rec_mem_keep)))
 		return false;
-	if (!take(wire, size, &p, addr)) {
+	if (!take(a, &p)) {
 		gsb_post_cancel();
 		return false;
 	}

@@ -5,7 +5,8 @@
  * allocation of exactly as many bytes in the same context takes it: both are records that nobody
  * answers (MEM_KEEP, MEM_TAKE; gsb/wire.h), and the engine keeps its books by them as by any other
  * allocation and free. A free beside work that still runs goes to the engine, which waits for it.
- * What was in the memory is this process's own.
+ * What was in the memory is this process's own. So it is with pinned memory, of which making and registering its pages is what takes
+ * long: who takes it makes zeros of it, as those of new pages are.
  *
  * The engine takes back what is not used, or what others need, whenever it likes: by a word for
  * each, which says so. So what is kept here is never the reason that somebody gets no memory. No
@@ -32,7 +33,7 @@
  */
 bool gsb_cu_kept_keep(const struct gsb_alloc *a);
 
-/* Memory of this size in a context that is there; it is allocated. False: there is none. */
-bool gsb_cu_kept_take(uint64_t wire, uint64_t size, uint64_t *addr);
+/* Memory of this kind and size in a context that is there (a->wire); it is allocated, and a->addr set. False: there is none. */
+bool gsb_cu_kept_take(struct gsb_alloc *a);
 
 #endif

@@ -79,11 +79,9 @@ static CUresult allocate_device(uint64_t size, uint64_t wire, struct gsb_alloc *
 	if (result)
 		return result;
 	a->may_keep = true;
-	if (!gsb_cu_kept_take(wire, size, &a->addr))
-		return allocate(GSB_REC_MEM_ALLOC, size, wire, a);
 	a->size = size;
 	a->wire = wire;
-	return add(a, &guard);
+	return gsb_cu_kept_take(a) ? add(a, &guard) : allocate(GSB_REC_MEM_ALLOC, size, wire, a);
 }
 
 CUresult gsb_mem_alloc_array(const struct gsb_array *array, uint64_t wire, CUdeviceptr *addr)
@@ -277,6 +275,27 @@ CUresult gsb_mem_alloc_host(size_t n, struct gsb_alloc *a)
 	return result;
 }
 
+/* What was freed before, with zeros in it as new pages have them; or else as the engine answers. */
+static CUresult take_or_alloc_host(size_t n, struct gsb_alloc *a)
+{
+	struct gsb_cu_ctx_life life;
+	struct gsb_guard guard;
+	CUresult result = gsb_cu_ctx_live(&life);
+
+	if (!result)
+		result = may_allocate(a);
+	if (result)
+		return result;
+	guard = gsb_cu_wire_guard(life.wire);
+	a->may_keep = true;
+	a->size = n;
+	a->wire = life.wire;
+	if (!gsb_cu_kept_take(a))
+		return gsb_mem_alloc_host(n, a);
+	memset((void *)a->addr, 0, n);
+	return add(a, &guard);
+}
+
 /* Nothing is had of it for the asking. */
 CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags)
 {
@@ -287,7 +306,7 @@ CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags)
 	if (!ptr || flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
 					CU_MEMHOSTALLOC_WRITECOMBINED))
 		return CUDA_ERROR_INVALID_VALUE;
-	result = n ? gsb_mem_alloc_host(n, &a) : gsb_cu_ctx_current(&ctx);
+	result = n ? take_or_alloc_host(n, &a) : gsb_cu_ctx_current(&ctx);
 	if (!result)
 		*ptr = (void *)a.addr;
 	return result;
@@ -328,7 +347,10 @@ CUresult hook_cuMemFreeHost(void *ptr)
 	if (result || !ptr)
 		return result;
 	result = gsb_alloc_remove((uint64_t)ptr, GSB_ALLOC_HOST, 0, &a);
-	return result ? result : gsb_mem_free_host(&a);
+	if (result)
+		return result;
+	return !gsb_cu_wire_error(a.wire) && gsb_cu_kept_keep(&a) ? CUDA_SUCCESS
+								  : gsb_mem_free_host(&a);
 }
 
 /* Pinned memory, or registered: where the device sees it, and with which flags. */

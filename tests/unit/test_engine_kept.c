@@ -16,7 +16,7 @@
 
 #define MB (1ull << 20)
 
-/* The device has 1,024 MiB. Two tenants with a context each, of which a may have 100 MiB. */
+/* The device has 1,024 MiB. Two tenants with a context each, of which a may have 100 MiB, and 8 of pinned memory. */
 struct fixture {
 	struct kit_control c;
 	struct kit_tenant a, b;
@@ -25,7 +25,8 @@ struct fixture {
 
 static int setup(void **state)
 {
-	const struct gsb_tenant_limits limits = {.device_mem_bytes = 100 * MB};
+	const struct gsb_tenant_limits limits = {.device_mem_bytes = 100 * MB,
+						 .host_mem_bytes = 8 * MB};
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	kit_control_init(&f->c, false);
@@ -398,6 +399,276 @@ static void test_engine_asks_the_device_again_without_reserves(void **state)
 	assert_false(is_kept(&f->a, &b));
 }
 
+/* ---- pinned memory ---- */
+
+static uint64_t pin(struct kit_tenant *t, uint64_t bytes)
+{
+	struct gsb_rec_mem_alloc a = {.ctx = kit_ctx(0), .size = bytes};
+	uint64_t call = kit_post_call(t, GSB_REC_HOST_ALLOC, &a, sizeof(a), NULL, 0);
+
+	kit_settle(t->kit);
+	assert_int_equal(kit_status_of(t, call), CUDA_SUCCESS);
+	return ((const struct gsb_reply_range *)kit_reply(t))->addr;
+}
+
+static char *at(uint64_t addr)
+{
+	return (char *)(uintptr_t)addr;
+}
+
+static void make_second_context(struct kit_tenant *t)
+{
+	struct gsb_rec_ctx_create c = {.ctx = kit_ctx(1), .legacy = kit_stream(9)};
+
+	assert_int_equal(kit_call(t, GSB_REC_CTX_CREATE, &c, sizeof(c), NULL, 0), CUDA_SUCCESS);
+}
+
+/* To the device, in a stream of one of the two. */
+static void copy_from(struct kit_tenant *t, uint64_t addr, uint32_t ctx, uint32_t stream)
+{
+	struct gsb_rec_mem_alloc a = {.ctx = kit_ctx(ctx), .size = 4096};
+	struct gsb_rec_copy copy = {.src = addr,
+				    .src_place = GSB_PLACE_HOST,
+				    .dst_place = GSB_PLACE_DEVICE,
+				    .width = 6,
+				    .height = 1};
+
+	assert_int_equal(kit_call(t, GSB_REC_MEM_ALLOC, &a, sizeof(a), NULL, 0), CUDA_SUCCESS);
+	copy.dst = ((const struct gsb_reply_range *)kit_reply(t))->addr;
+	kit_post(t, GSB_REC_COPY, kit_stream(stream), &copy, sizeof(copy), NULL, 0);
+	gsb_engine_turn(t->kit->engine);
+}
+
+/* What the device is told of a space's window. */
+static struct pins {
+	unsigned n_pinned, n_unpinned;
+	int (*pin)(struct gsb_space *s, uint64_t addr, uint64_t size);
+	int (*unpin)(struct gsb_space *s, uint64_t addr, uint64_t size);
+} pins;
+
+static int count_pin(struct gsb_space *s, uint64_t addr, uint64_t size)
+{
+	pins.n_pinned++;
+	return pins.pin(s, addr, size);
+}
+
+static int count_unpin(struct gsb_space *s, uint64_t addr, uint64_t size)
+{
+	pins.n_unpinned++;
+	return pins.unpin(s, addr, size);
+}
+
+static void count_pins(struct fixture *f)
+{
+	struct gsb_device_ops *ops = &f->c.k.dev->ops;
+
+	pins = (struct pins){.pin = ops->host_pin, .unpin = ops->host_unpin};
+	ops->host_pin = count_pin;
+	ops->host_unpin = count_unpin;
+}
+
+static void pass_a_second(struct fixture *f)
+{
+	f->c.k.dev->now_ns += GSB_KEPT_NS;
+	kit_settle(&f->c.k);
+}
+
+static void test_kept_pinned_memory_is_had_again_and_stays_pinned(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b;
+	uint64_t addr;
+
+	count_pins(f);
+	addr = pin(&f->a, 5000);
+	for (int i = 0; i < 3; i++) {
+		memcpy(at(addr), "pinned", 6);
+		b = keep(f, &f->a, 7, addr);
+		assert_int_equal(f->a.t->host_used_bytes, 8192);
+		assert_int_equal(f->c.k.engine->grant.kept, 0); /* it is none of the device */
+		take(&f->a, &b);
+		assert_memory_equal(at(addr), "pinned", 6);
+	}
+	assert_int_equal(pins.n_pinned, 1);
+	assert_int_equal(pins.n_unpinned, 0);
+	copy_from(&f->a, addr, 0, 0);
+	assert_int_equal(f->a.region->header.fatal, 0);
+	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 0);
+}
+
+static void test_kept_pinned_memory_is_nobodys_to_name(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr = pin(&f->a, 4096);
+
+	keep(f, &f->a, 0, addr);
+	copy_from(&f->a, addr, 0, 0);
+	expect_cut(&f->a, "not its own");
+}
+
+static void test_kept_pinned_memory_cannot_be_freed_again(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_free b = {.ctx = kit_ctx(0), .addr = pin(&f->a, 4096)};
+
+	keep(f, &f->a, 0, b.addr);
+	kit_post_call(&f->a, GSB_REC_HOST_FREE, &b, sizeof(b), NULL, 0);
+	gsb_engine_turn(f->c.k.engine);
+	expect_cut(&f->a, "no allocation begins");
+}
+
+static void test_pinned_memory_that_is_not_taken_for_long_goes(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr = pin(&f->a, 4096);
+	struct gsb_rec_mem_keep b;
+
+	count_pins(f);
+	memcpy(at(addr), "pinned", 6);
+	b = keep(f, &f->a, 0, addr);
+	pass_a_second(f);
+	assert_true(is_kept(&f->a, &b));
+	pass_a_second(f);
+	assert_false(is_kept(&f->a, &b));
+	assert_int_equal(pins.n_unpinned, 1);
+	assert_int_equal(f->a.t->host_used_bytes, 0);
+	assert_memory_equal(at(addr), "\0\0\0\0\0\0", 6);
+	pin(&f->a, 8 * MB); /* its numbers are free, too */
+}
+
+/* Who keeps what a copy of another context still reads, against the rule, has it until that is done. */
+static void test_pinned_memory_under_a_copy_of_any_context_stays(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr = pin(&f->a, 4096);
+	struct gsb_rec_mem_keep b;
+
+	make_second_context(&f->a);
+	copy_from(&f->a, addr, 1, 9);
+	b = keep(f, &f->a, 0, addr);
+	pass_a_second(f);
+	pass_a_second(f);
+	assert_true(is_kept(&f->a, &b));
+	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 0);
+	kit_settle(&f->c.k);
+	pass_a_second(f);
+	assert_false(is_kept(&f->a, &b));
+	assert_int_equal(f->a.t->host_used_bytes, 0);
+}
+
+static void test_window_that_is_full_has_what_is_kept(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b = keep(f, &f->a, 0, pin(&f->a, 5 * MB));
+
+	pin(&f->a, 6 * MB);
+	assert_false(is_kept(&f->a, &b));
+	assert_int_equal(f->a.t->host_used_bytes, 6 * MB);
+}
+
+/* Memory of the device that is short is not had by what is pinned. */
+static void test_pinned_memory_is_not_given_for_the_devices(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b = keep(f, &f->a, 0, pin(&f->a, MB));
+
+	kit_alloc(&f->b, 1024 * MB);
+	kit_status_of(&f->b, kit_post_alloc(&f->b, MB));
+	assert_true(is_kept(&f->a, &b));
+}
+
+/* It may be had again at any time, and then it is that context's, too. */
+static void test_context_that_comes_has_what_is_kept_pinned(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b;
+	uint64_t addr;
+
+	addr = pin(&f->a, 4096);
+	b = keep(f, &f->a, 0, addr);
+	count_pins(f);
+	make_second_context(&f->a);
+	assert_int_equal(pins.n_pinned, 1);
+	take(&f->a, &b);
+	copy_from(&f->a, addr, 1, 9);
+	assert_int_equal(f->a.region->header.fatal, 0);
+	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 0);
+}
+
+/* The other context's copy began when it was allocated still. */
+static void test_kept_pinned_memory_of_a_context_goes_with_it(void **state)
+{
+	struct gsb_rec_object end = {.handle = kit_ctx(0)};
+	struct fixture *f = *state;
+	uint64_t addr = pin(&f->a, 4096);
+	struct gsb_rec_mem_keep b;
+
+	make_second_context(&f->a);
+	memcpy(at(addr), "pinned", 6);
+	copy_from(&f->a, addr, 1, 9);
+	b = keep(f, &f->a, 0, addr);
+	assert_int_equal(kit_call(&f->a, GSB_REC_CTX_DESTROY, &end, sizeof(end), NULL, 0),
+			 CUDA_SUCCESS);
+	assert_false(is_kept(&f->a, &b));
+	assert_memory_equal(at(addr), "pinned", 6);
+	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 0);
+	kit_settle(&f->c.k);
+	assert_memory_equal(at(addr), "\0\0\0\0\0\0", 6);
+	assert_int_equal(f->a.t->host_used_bytes, 0);
+	pass_a_second(f);
+	pass_a_second(f);
+	assert_int_equal(f->a.region->header.fatal, 0);
+}
+
+/* It goes once, with all that was pinned: not by growing old as well, while that waits. */
+static void test_kept_pinned_memory_of_a_context_that_ends_goes_once(void **state)
+{
+	struct gsb_rec_object end = {.handle = kit_ctx(0)};
+	struct fixture *f = *state;
+	uint64_t addr = pin(&f->a, 4096), other = pin(&f->a, 4096);
+	struct gsb_rec_mem_keep b;
+
+	memcpy(at(addr), "pinned", 6);
+	b = keep(f, &f->a, 0, addr);
+	copy_from(&f->a, other, 0, 0);
+	kit_post_call(&f->a, GSB_REC_CTX_DESTROY, &end, sizeof(end), NULL, 0);
+	gsb_engine_turn(f->c.k.engine);
+	assert_false(is_kept(&f->a, &b));
+	pass_a_second(f);
+	pass_a_second(f);
+	assert_memory_equal(at(addr), "pinned", 6);
+	assert_int_equal(f->a.t->host_used_bytes, 8192);
+	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 0);
+	kit_settle(&f->c.k);
+	assert_int_equal(f->a.t->host_used_bytes, 0);
+}
+
+static void test_who_keeps_pinned_memory_of_the_process_is_cut_off(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_alloc a = {
+		.ctx = kit_ctx(0), .size = 8192, .flags = GSB_HOST_OF_PROCESS};
+	struct gsb_rec_mem_keep b = keep_body(f, 0, 0);
+
+	assert_int_equal(kit_call(&f->a, GSB_REC_HOST_ALLOC, &a, sizeof(a), NULL, 0), CUDA_SUCCESS);
+	b.addr = ((const struct gsb_reply_range *)kit_reply(&f->a))->addr;
+	f->a.region->kept[0] = b.number;
+	kit_post(&f->a, GSB_REC_MEM_KEEP, 0, &b, sizeof(b), NULL, 0);
+	gsb_engine_turn(f->c.k.engine);
+	expect_cut(&f->a, "no allocation begins");
+}
+
+static void test_who_keeps_the_middle_of_pinned_memory_is_cut_off(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b = keep_body(f, 0, pin(&f->a, 8192) + 4096);
+
+	f->a.region->kept[0] = b.number;
+	kit_post(&f->a, GSB_REC_MEM_KEEP, 0, &b, sizeof(b), NULL, 0);
+	gsb_engine_turn(f->c.k.engine);
+	expect_cut(&f->a, "no allocation begins");
+}
+
 /* ---- an engine that shares its device ---- */
 
 static struct gsb_rec_mem_keep keep_granted(struct fixture *f, uint64_t bytes)
@@ -643,6 +914,18 @@ int main(void)
 		kept_test(test_device_that_fails_is_not_asked_again),
 		kept_test(test_engine_has_what_is_kept_for_itself),
 		kept_test(test_engine_asks_the_device_again_without_reserves),
+		kept_test(test_kept_pinned_memory_is_had_again_and_stays_pinned),
+		kept_test(test_kept_pinned_memory_is_nobodys_to_name),
+		kept_test(test_kept_pinned_memory_cannot_be_freed_again),
+		kept_test(test_pinned_memory_that_is_not_taken_for_long_goes),
+		kept_test(test_pinned_memory_under_a_copy_of_any_context_stays),
+		kept_test(test_window_that_is_full_has_what_is_kept),
+		kept_test(test_pinned_memory_is_not_given_for_the_devices),
+		kept_test(test_context_that_comes_has_what_is_kept_pinned),
+		kept_test(test_kept_pinned_memory_of_a_context_goes_with_it),
+		kept_test(test_kept_pinned_memory_of_a_context_that_ends_goes_once),
+		kept_test(test_who_keeps_pinned_memory_of_the_process_is_cut_off),
+		kept_test(test_who_keeps_the_middle_of_pinned_memory_is_cut_off),
 		shared_test(test_engine_that_shares_has_what_is_kept_for_itself),
 		shared_test(test_recall_takes_reserves_back),
 		shared_test(test_refusal_of_gsbrokerd_is_asked_again_for_what_a_reserve_leaves),

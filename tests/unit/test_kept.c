@@ -387,6 +387,89 @@ static void test_random_threads_never_have_the_same_memory(void **state)
 	check_log(from);
 }
 
+/* ---- pinned memory ---- */
+
+static void *pin(size_t bytes)
+{
+	void *p;
+
+	assert_cu(cu.cuMemHostAlloc(&p, bytes, 0));
+	return p;
+}
+
+static void test_pinned_memory_is_had_again_without_asking_and_is_zero(void **state)
+{
+	char *a = pin(1000);
+
+	flush();
+	engine->ignore_ring = true;
+	for (int i = 0; i < 100; i++) {
+		memset(a, 7, 1000);
+		assert_cu(cu.cuMemFreeHost(a));
+		assert_ptr_equal(pin(1000), a);
+		for (int k = 0; k < 1000; k++)
+			assert_int_equal(a[k], 0);
+	}
+	engine->ignore_ring = false;
+	assert_int_equal(count(GSB_REC_HOST_ALLOC), 1);
+	assert_int_equal(count(GSB_REC_MEM_KEEP), 100);
+	assert_int_equal(count(GSB_REC_MEM_TAKE), 100);
+	assert_int_equal(count(GSB_REC_HOST_FREE), 0);
+	assert_cu(cu.cuMemFreeHost(a));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFreeHost(a));
+}
+
+static void test_pinned_memory_and_the_devices_are_not_taken_for_each_other(void **state)
+{
+	CUdeviceptr device = allocate(4096);
+	void *host = pin(4096);
+
+	assert_cu(cu.cuMemFree_v2(device));
+	assert_ptr_not_equal(pin(4096), (void *)device);
+	assert_cu(cu.cuMemFreeHost(host));
+	assert_int_equal(allocate(4096), device);
+	assert_ptr_equal(pin(4096), host);
+}
+
+static void test_pinned_memory_that_is_kept_counts_by_pages(void **state)
+{
+	static const size_t sizes[] = {16 * MB, 16 * MB, 16 * MB, 15 * MB};
+	CUdeviceptr large[GSB_ARRAY_LEN(sizes)], one = allocate(1);
+	void *p = pin(MB - 4095);
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(sizes); i++)
+		large[i] = allocate(sizes[i]);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(sizes); i++)
+		assert_cu(cu.cuMemFree_v2(large[i]));
+	assert_cu(cu.cuMemFreeHost(p));
+	assert_int_equal(count(GSB_REC_MEM_KEEP), 5);
+	assert_cu(cu.cuMemFree_v2(one));
+	assert_int_equal(count(GSB_REC_MEM_FREE), 1);
+	assert_ptr_equal(pin(MB - 4095), p);
+	one = allocate(1);
+	assert_cu(cu.cuMemFree_v2(one)); /* there is room again */
+	assert_int_equal(count(GSB_REC_MEM_FREE), 1);
+}
+
+static void test_pinned_memory_beside_work_goes_to_the_engine(void **state)
+{
+	CUdeviceptr a = allocate(1000);
+	void *beside = pin(1000), *behind = pin(1000);
+	CUstream busy;
+
+	assert_cu(cu.cuStreamCreate(&busy, CU_STREAM_NON_BLOCKING));
+	flush();
+	engine->hold = true;
+	assert_cu(cu.cuMemsetD8Async(a, 1, 1000, busy));
+	assert_cu(cu.cuMemFreeHost(beside));
+	assert_int_equal(last_body(HOST_FREE, mem_free)->addr, (uintptr_t)beside);
+	engine->hold = false;
+	assert_cu(cu.cuStreamSynchronize(busy));
+	assert_int_equal(count(GSB_REC_MEM_KEEP), 0);
+	assert_cu(cu.cuMemFreeHost(behind));
+	assert_int_equal(count(GSB_REC_MEM_KEEP), 1);
+}
+
 /* ---- an engine without ---- */
 
 /* In a process of its own, for a process has one engine. */
@@ -437,6 +520,12 @@ int main(void)
 		cmocka_unit_test_setup(test_program_that_had_many_streams_keeps_memory, begin),
 		cmocka_unit_test_setup(test_arrays_are_not_kept, begin),
 		cmocka_unit_test_setup(test_pitched_memory_and_pools_take_what_is_kept, begin),
+		cmocka_unit_test_setup(test_pinned_memory_is_had_again_without_asking_and_is_zero,
+				       begin),
+		cmocka_unit_test_setup(
+			test_pinned_memory_and_the_devices_are_not_taken_for_each_other, begin),
+		cmocka_unit_test_setup(test_pinned_memory_that_is_kept_counts_by_pages, begin),
+		cmocka_unit_test_setup(test_pinned_memory_beside_work_goes_to_the_engine, begin),
 		cmocka_unit_test_setup(test_random_threads_never_have_the_same_memory, begin),
 	};
 

@@ -404,6 +404,43 @@ static void test_wait_spins_again_once_that_ends_its_waits(void **state)
 	spins_end(waker);
 }
 
+/* The clock of a spin, a tenth of a millisecond further each time that it is asked. */
+static uint64_t slow_now_ns(void)
+{
+	return spins.n_asked++ * 100000ull;
+}
+
+static unsigned spin_once(void)
+{
+	unsigned n_sleeps;
+
+	wait_often(1, false, &n_sleeps);
+	assert_int_equal(n_sleeps, 1);
+	return spins.n_asked;
+}
+
+static void test_who_has_woken_the_engine_spins_for_longer(void **state)
+{
+	pthread_t waker = spins_begin(*state, 1);
+	struct gsb_ring_producer producer;
+	struct gsb_ring_consumer consumer;
+	uint64_t ignored;
+	int fd = eventfd(0, EFD_CLOEXEC);
+
+	gsb_ring_producer_init(&producer, *state, fd, NULL);
+	gsb_ring_consumer_init(&consumer, *state);
+	spins.room.now_ns = slow_now_ns;
+	assert_int_equal(spin_once(), 2);
+	gsb_ring_prepare_sleep(&consumer);
+	assert_int_equal(spin_once(), 2); /* it has work, and naps */
+	gsb_ring_commit(&producer, gsb_ring_reserve(&producer, sizeof(struct gsb_rec), &ignored));
+	assert_int_equal(spin_once(), 4); /* 300 us */
+	gsb_ring_awake(&consumer);
+	assert_int_equal(spin_once(), 2);
+	spins_end(waker);
+	close(fd);
+}
+
 static void test_wait_beside_as_many_others_does_not_spin(void **state)
 {
 	pthread_t waker = spins_begin(*state, 3);
@@ -448,6 +485,7 @@ int main(void)
 		wait_test(test_wait_spins_while_that_ends_its_waits),
 		wait_test(test_wait_that_spinning_does_not_end_spins_seldom),
 		wait_test(test_wait_spins_again_once_that_ends_its_waits),
+		wait_test(test_who_has_woken_the_engine_spins_for_longer),
 		wait_test(test_wait_beside_as_many_others_does_not_spin),
 		wait_test(test_wait_without_a_processor_to_spare_never_spins),
 		wait_test(test_wait_and_release_ring_only_when_the_gate_asked),

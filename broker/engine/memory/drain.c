@@ -34,10 +34,15 @@ int gsb_drain_reserve(struct gsb_tenant *t, size_t bytes, struct gsb_drain_room 
 	}
 	if (all)
 		return 0;
-	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
-		gsb_fence_unreserve(&t->queues, out->fresh[i]);
-	gsb_pool_free(&t->queues.pool, out->drain);
+	gsb_drain_unreserve(t, out);
 	return -EAGAIN;
+}
+
+void gsb_drain_unreserve(struct gsb_tenant *t, const struct gsb_drain_room *room)
+{
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
+		gsb_fence_unreserve(&t->queues, room->fresh[i]);
+	gsb_pool_free(&t->queues.pool, room->drain);
 }
 
 void gsb_drain_begin(struct gsb_drain *d, const struct gsb_drain_room *room)

@@ -24,6 +24,7 @@ struct gsb_drain_room {
 
 /* -EAGAIN: none now, read the record again later. */
 int gsb_drain_reserve(struct gsb_tenant *t, size_t bytes, struct gsb_drain_room *out);
+void gsb_drain_unreserve(struct gsb_tenant *t, const struct gsb_drain_room *room);
 
 /* Have done() called; at once if there is no work. Consumes what was reserved, of which d is the drain. */
 void gsb_drain_begin(struct gsb_drain *d, const struct gsb_drain_room *room);

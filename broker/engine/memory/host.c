@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "broker/engine/memory/alias.h"
 #include "broker/engine/memory/drain.h"
+#include "broker/engine/memory/kept.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/memory/pinner.h"
 #include "broker/engine/memory/puncher.h"
@@ -59,14 +60,21 @@ void gsb_memory_host_ctx_init(struct gsb_ctx *ctx)
 }
 
 /* The first from there on. NULL: there is none. */
-static const struct gsb_range *next_live(const struct gsb_tenant *t, uint64_t from)
+static const struct gsb_range *next_of(const struct gsb_ranges *r, uint64_t from)
 {
-	const struct gsb_ranges *r = &t->host_live;
-
 	for (size_t i = 0; i < r->n_items; i++)
 		if (r->items[i].start >= from)
 			return &r->items[i];
 	return NULL;
+}
+
+/* What is freed and kept may be had again at any time. */
+static const struct gsb_range *next_pinned(const struct gsb_tenant *t, uint64_t from)
+{
+	const struct gsb_range *live = next_of(&t->host_live, from);
+	const struct gsb_range *kept = next_of(&t->host_kept, from);
+
+	return !live || (kept && kept->start < live->start) ? kept : live;
 }
 
 int gsb_memory_host_ctx_pin(struct gsb_ctx *ctx, uint64_t *from)
@@ -74,7 +82,7 @@ int gsb_memory_host_ctx_pin(struct gsb_ctx *ctx, uint64_t *from)
 	const struct gsb_range *r;
 	int err = 0;
 
-	while (!err && (r = next_live(ctx->tenant, *from))) {
+	while (!err && (r = next_pinned(ctx->tenant, *from))) {
 		err = ctx->tenant->dev->ops->host_pin(ctx->space, r->start, r->size);
 		if (!err)
 			*from = r->start + r->size;
@@ -87,12 +95,14 @@ int gsb_memory_host_ctx_pin(struct gsb_ctx *ctx, uint64_t *from)
 /* Numbers in the window, which nothing may name yet. */
 int gsb_memory_host_take(struct gsb_tenant *t, uint64_t size, uint64_t align, uint64_t *addr)
 {
+	int err;
+
 	if (!(t->features & GSB_FEATURE_HOST_WINDOW))
 		return -ENOTSUP;
 	if (!size || size > t->limits.host_mem_bytes)
 		return size ? -ENOMEM : -EINVAL;
-	return gsb_ranges_alloc(&t->host_taken, gsb_round_up(size, HOST_PAGE_BYTES), align, 0,
-				addr);
+	err = gsb_ranges_alloc(&t->host_taken, gsb_round_up(size, HOST_PAGE_BYTES), align, 0, addr);
+	return err == -ENOMEM && gsb_kept_give_back_host(t) ? -EAGAIN : err;
 }
 
 void gsb_memory_host_count(struct gsb_tenant *t, uint64_t size)
@@ -294,6 +304,8 @@ static int alloc(struct gsb_tenant *t, struct wanted *w)
 	if (gsb_memory_host_is_going(t))
 		return -EAGAIN;
 	err = gsb_memory_host_take(t, w->asked, HOST_PAGE_BYTES, &w->addr);
+	if (err == -EAGAIN)
+		return err;
 	if (err) {
 		answer_alloc(t, &w->call, w->asked, 0, err);
 		return 0;
@@ -468,27 +480,46 @@ static void let_go(struct gsb_tenant *t, uint64_t addr, uint64_t size)
 		punch(t);
 }
 
+static void tell_freed(const struct gsb_tenant *t, const struct gsb_range *r)
+{
+	gsb_trace(FREED, freed, t->id, .addr = r->start, .bytes = r->size,
+		  .memory = GSB_TRACE_MEMORY_PINNED);
+}
+
+static void give(struct gsb_tenant *t, const struct gsb_range *r)
+{
+	t->host_used_bytes -= r->size;
+	let_go(t, r->start, r->size);
+}
+
 void gsb_memory_host_give(struct gsb_tenant *t, uint64_t addr)
 {
 	const struct gsb_range *r = gsb_ranges_find(&t->host_taken, addr);
 
 	if (!r || r->start != addr)
 		return;
-	t->host_used_bytes -= r->size;
-	gsb_trace(FREED, freed, t->id, .addr = addr, .bytes = r->size,
-		  .memory = GSB_TRACE_MEMORY_PINNED);
-	let_go(t, addr, r->size);
+	tell_freed(t, r);
+	give(t, r);
 }
 
 static void release_host(struct gsb_tenant *t, uint64_t addr)
 {
 	const struct gsb_range *r = gsb_ranges_find(&t->host_taken, addr);
+	struct gsb_range was;
 
 	if (!r)
 		return;
 	unpin_spaces(t, addr, r->size, GSB_N_CTXS);
 	unpin_space(t->making, addr, r->size);
-	gsb_memory_host_give(t, addr);
+	if (gsb_ranges_remove(&t->host_kept, addr, &was))
+		tell_freed(t, r); /* else that was said when it was kept */
+	give(t, r);
+}
+
+void gsb_memory_host_release(struct gsb_ctx *ctx, uint64_t addr)
+{
+	gsb_ranges_remove(&ctx->host_owned, addr, &(struct gsb_range){0});
+	release_host(ctx->tenant, addr);
 }
 
 /*
@@ -534,12 +565,43 @@ static void forget(struct gsb_tenant *t, struct gsb_ranges *owned, const struct 
 	}
 }
 
-/* The allocation at addr as the only one of a new map. -ENOENT, -ENOMEM. */
-static int pick(const struct gsb_ranges *owned, uint64_t addr, struct gsb_ranges *out)
+int gsb_memory_host_retire(struct gsb_ctx *ctx, uint64_t addr, uint64_t *size)
+{
+	struct gsb_tenant *t = ctx->tenant;
+	const struct gsb_range *r = gsb_ranges_find(&ctx->host_owned, addr);
+	int err;
+
+	if (!r || r->start != addr || !gsb_ranges_find(&t->host_live, addr))
+		return gsb_violation(t, "MemKeep of %#" PRIx64 ", where no allocation begins",
+				     addr);
+	*size = r->size;
+	err = gsb_ranges_add(&t->host_kept, addr, r->size);
+	if (!err)
+		gsb_ranges_remove(&t->host_live, addr, &(struct gsb_range){0});
+	return err;
+}
+
+int gsb_memory_host_revive(struct gsb_ctx *ctx, uint64_t addr)
+{
+	struct gsb_tenant *t = ctx->tenant;
+	const uint64_t size = gsb_ranges_find(&t->host_kept, addr)->size;
+	int err = gsb_ranges_add(&t->host_live, addr, size);
+
+	if (err)
+		return err;
+	gsb_ranges_remove(&t->host_kept, addr, &(struct gsb_range){0});
+	gsb_trace(ALLOCATED, allocated, t->id, .addr = addr, .bytes = size,
+		  .memory = GSB_TRACE_MEMORY_PINNED);
+	return 0;
+}
+
+/* The allocation at addr as the only one of a new map. -ENOENT, -ENOMEM. What is kept is freed already. */
+static int pick(const struct gsb_tenant *t, const struct gsb_ranges *owned, uint64_t addr,
+		struct gsb_ranges *out)
 {
 	const struct gsb_range *r = gsb_ranges_find(owned, addr);
 
-	if (!r || r->start != addr)
+	if (!r || r->start != addr || !gsb_ranges_find(&t->host_live, addr))
 		return -ENOENT;
 	gsb_ranges_init(out, r->start, r->size);
 	return gsb_ranges_add(out, r->start, r->size);
@@ -555,7 +617,7 @@ int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 	if (body->ctx && !ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
-	err = pick(owned, body->addr, &ranges);
+	err = pick(t, owned, body->addr, &ranges);
 	if (err == -ENOENT)
 		return gsb_violation(t, "HostFree of %#" PRIx64 ", where no allocation begins",
 				     body->addr);

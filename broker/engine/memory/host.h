@@ -16,8 +16,17 @@ int gsb_memory_host_ctx_pin(struct gsb_ctx *ctx, uint64_t *from);
 int gsb_memory_host_ctx_retire(struct gsb_ctx *ctx); /* -EAGAIN */
 void gsb_memory_host_ctx_finish(struct gsb_ctx *ctx);
 
+/*
+ * What a free of pinned memory that is kept is made of (kept.h). retire: nothing may name it from now on, and it stays its context's, and pinned;
+ * size: whole pages; -EPROTO: no allocation of this context begins there; -ENOMEM. revive: it is allocated again; -ENOMEM. release: it goes; nothing that was there when it was
+ * retired is queued or in flight.
+ */
+int gsb_memory_host_retire(struct gsb_ctx *ctx, uint64_t addr, uint64_t *size);
+int gsb_memory_host_revive(struct gsb_ctx *ctx, uint64_t addr);
+void gsb_memory_host_release(struct gsb_ctx *ctx, uint64_t addr);
+
 /* A part of the window as memory of the tenant that no record may name there. Made, it counts until it is given back; else it is dropped, and never
- * was. -ENOMEM, -ENOTSUP. */
+ * was. -ENOMEM, -ENOTSUP; -EAGAIN: what the tenant has kept goes for it. */
 int gsb_memory_host_take(struct gsb_tenant *t, uint64_t size, uint64_t align, uint64_t *addr);
 void gsb_memory_host_count(struct gsb_tenant *t, uint64_t size);
 void gsb_memory_host_drop(struct gsb_tenant *t, uint64_t addr);

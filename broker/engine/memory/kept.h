@@ -9,6 +9,9 @@
  * than its limit, before anybody else is refused memory, when gsbrokerd recalls what engines do
  * not use, when it was not taken for GSB_KEPT_NS to twice that, and with its context.
  *
+ * Pinned memory is kept likewise, and stays pinned: making and registering its pages is what takes long. It goes when the tenant's
+ * window has no room, when it was not taken for as long, and when the end of its context begins.
+ *
  * Either side may want it at any time, so there is a word for each in the region (gsb/wire.h),
  * which is changed by whoever is first. The engine believes nothing of it but that: what is kept
  * stands in a table of its own, and goes back when the engine itself knows that the work before
@@ -34,14 +37,18 @@ int gsb_kept_keep(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_kept_take(struct gsb_tenant *t, const struct gsb_rec *rec,
 		  const struct gsb_rec_mem_keep *body);
 
-/* Give back what the tenant has not taken meanwhile; false: there was nothing. */
+/* Give back what the tenant has not taken meanwhile, of the device's memory, or of pinned memory; false: there was nothing. */
 bool gsb_kept_give_back(struct gsb_tenant *t);
+bool gsb_kept_give_back_host(struct gsb_tenant *t);
 /* The same of what is there since the last time that this was called. */
 void gsb_kept_age(struct gsb_tenant *t);
 
-/* What it keeps; 0: nothing. */
+/* Whether it keeps any, and what it keeps of the device; 0: nothing. */
+bool gsb_kept_any(const struct gsb_tenant *t);
 uint64_t gsb_kept_bytes(const struct gsb_tenant *t);
 
+/* The end of a context begins: its pinned memory goes as the rest of it does, and is kept no longer. */
+void gsb_kept_ctx_retire(struct gsb_ctx *ctx);
 /* Of a context that ends: it goes with the space. */
 void gsb_kept_ctx_finish(struct gsb_ctx *ctx);
 

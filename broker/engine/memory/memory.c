@@ -512,7 +512,11 @@ int gsb_memory_ctx_pin(struct gsb_ctx *ctx, uint64_t *from)
 
 int gsb_memory_ctx_retire(struct gsb_ctx *ctx)
 {
-	return gsb_memory_host_ctx_retire(ctx);
+	int err = gsb_memory_host_ctx_retire(ctx);
+
+	if (!err)
+		gsb_kept_ctx_retire(ctx);
+	return err;
 }
 
 void gsb_memory_ctx_cancel(struct gsb_ctx *ctx)

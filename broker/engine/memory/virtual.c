@@ -322,6 +322,8 @@ int gsb_virtual_create_of_host(struct gsb_tenant *t, const struct gsb_rec *rec, 
 		return gsb_violation(t, "memory of %" PRIu64 " bytes, which are no units", size);
 	if (t->dev->ops->backing_of_host)
 		err = gsb_memory_host_take(t, size, GSB_VIRTUAL_UNIT, &c.host_addr);
+	if (err == -EAGAIN)
+		return err;
 	if (err) {
 		note_created_of_host(t, 0, size, err);
 		return gsb_tenant_fail_call(t, rec, err);

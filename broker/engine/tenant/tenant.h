@@ -107,6 +107,7 @@ struct gsb_tenant {
 	uint8_t *staging;
 	struct gsb_ranges host_taken, host_live; /* pinned memory: allocated; may be named */
 	struct gsb_ranges host_owned;		 /* of that, what goes with no context */
+	struct gsb_ranges host_kept;	/* of what goes with one, what is freed, and pinned still */
 	struct gsb_ranges host_freed;	/* taken, and of no use but that its pages are to go */
 	struct gsb_ranges host_aliases; /* pages of it that are others' pages: memory/alias.h */
 	bool punching;			/* those of what was freed before it are going */
