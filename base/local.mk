@@ -4,6 +4,7 @@ libbase_la_SOURCES = \
 	base/array.c base/array.h \
 	base/at.h \
 	base/bulk.c base/bulk.h \
+	base/cancel.h \
 	base/checked.h \
 	base/clock.c base/clock.h \
 	base/err.c base/err.h \

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
+
 #define LINE_MAX_BYTES 1024
 #define NOTE_MAX_BYTES 128 /* with the note before it, a line is still one atomic write to a pipe */
 
@@ -98,9 +100,11 @@ static bool has_room(int fd)
 	return poll(&p, 1, 0) == 1 && p.revents == POLLOUT;
 }
 
+/* Whoever says something may have a lock. */
 static ssize_t put(const char *text, size_t n)
 {
 	ssize_t done = -1;
+	int was = gsb_cancel_hold();
 
 	do {
 		if (sink == SINK_SOCKET)
@@ -110,6 +114,7 @@ static ssize_t put(const char *text, size_t n)
 		else
 			break;
 	} while (done < 0 && errno == EINTR);
+	gsb_cancel_let_go(was);
 	return done;
 }
 

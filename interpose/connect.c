@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -443,18 +444,20 @@ static CUresult connect_once(void)
 
 static CUresult connect_tenant(void)
 {
-	int saved = errno;
+	int saved = errno, was;
 
 	if (gsb_is_alive())
 		return CUDA_SUCCESS;
 	if (gsb_process_is_orphan())
 		return CUDA_ERROR_NOT_INITIALIZED; /* the lock may be held */
+	was = gsb_cancel_hold();
 	pthread_mutex_lock(&connect_lock);
 	if (!is_tried) {
 		tried_result = connect_once();
 		is_tried = true;
 	}
 	pthread_mutex_unlock(&connect_lock);
+	gsb_cancel_let_go(was);
 	errno = saved;
 	return tried_result;
 }

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
+
 static bool find_inode(int fd, ino_t *inode)
 {
 	struct stat st;
@@ -18,8 +20,7 @@ static bool find_inode(int fd, ino_t *inode)
 	return true;
 }
 
-CUresult gsb_descriptor_make(const struct gsb_ipc_handle *handle, struct gsb_descriptor *kept,
-			     int *fd)
+static CUresult make(const struct gsb_ipc_handle *handle, struct gsb_descriptor *kept, int *fd)
 {
 	int ends[2];
 
@@ -36,6 +37,16 @@ CUresult gsb_descriptor_make(const struct gsb_ipc_handle *handle, struct gsb_des
 	return CUDA_SUCCESS;
 }
 
+CUresult gsb_descriptor_make(const struct gsb_ipc_handle *handle, struct gsb_descriptor *kept,
+			     int *fd)
+{
+	int was = gsb_cancel_hold();
+	CUresult result = make(handle, kept, fd);
+
+	gsb_cancel_let_go(was);
+	return result;
+}
+
 static bool is_ours(const struct gsb_descriptor *kept)
 {
 	ino_t inode;
@@ -46,14 +57,20 @@ static bool is_ours(const struct gsb_descriptor *kept)
 bool gsb_descriptor_is_open(const struct gsb_descriptor *kept)
 {
 	struct pollfd p = {.fd = kept->fd};
+	int was = gsb_cancel_hold();
+	bool is_open = is_ours(kept) && poll(&p, 1, 0) == 0;
 
-	return is_ours(kept) && poll(&p, 1, 0) == 0;
+	gsb_cancel_let_go(was);
+	return is_open;
 }
 
 void gsb_descriptor_close(const struct gsb_descriptor *kept)
 {
+	int was = gsb_cancel_hold();
+
 	if (is_ours(kept))
 		close(kept->fd);
+	gsb_cancel_let_go(was);
 }
 
 bool gsb_descriptor_read(int fd, enum gsb_ipc_kind kind, struct gsb_ipc_handle *out)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/cancel.h"
 #include "interpose/core/post.h"
 
 _Atomic uint32_t gsb_print_n_seen;
@@ -36,7 +37,7 @@ static bool write_some(void)
 
 void gsb_print_write(void)
 {
-	int saved = errno;
+	int saved = errno, was = gsb_cancel_hold();
 	uint32_t n;
 
 	pthread_mutex_lock(&lock);
@@ -45,5 +46,6 @@ void gsb_print_write(void)
 		;
 	atomic_store_explicit(&gsb_print_n_seen, n, memory_order_relaxed);
 	pthread_mutex_unlock(&lock);
+	gsb_cancel_let_go(was);
 	errno = saved;
 }

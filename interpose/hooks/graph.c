@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/cancel.h"
 #include "interpose/cu/function.h"
 
 /* ---- lists of nodes ---- */
@@ -461,8 +462,13 @@ static CUresult print(CUgraph graph, const char *path)
 /* Nodes by their kinds, with what CUDA documents to be there always, and edges, whatever else is asked for. */
 CUresult hook_cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned flags)
 {
+	CUresult result;
+	int was = gsb_cancel_hold();
+
 	gsb_cu_graphs_lock();
-	return gsb_graph_leave(print(graph, path));
+	result = gsb_graph_leave(print(graph, path));
+	gsb_cancel_let_go(was);
+	return result;
 }
 
 /* ---- user objects ---- */

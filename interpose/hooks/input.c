@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/log.h"
 
 /* ---- options ---- */
@@ -96,11 +97,13 @@ static CUresult read_open_file(int fd, struct gsb_image *out)
 /* The program's errno is not ours to change. */
 CUresult gsb_input_file(const char *path, struct gsb_image *out)
 {
-	int saved = errno, fd = open(path, O_RDONLY | O_CLOEXEC);
+	int saved = errno, was = gsb_cancel_hold();
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	CUresult result = fd < 0 ? CUDA_ERROR_FILE_NOT_FOUND : read_open_file(fd, out);
 
 	if (fd >= 0)
 		close(fd);
+	gsb_cancel_let_go(was);
 	errno = saved;
 	return result;
 }

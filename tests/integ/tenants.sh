@@ -344,6 +344,17 @@ tenants_with_too_few_addresses_are_told_so() {
 	end_broker
 }
 
+# A thread that pthread_cancel() ends in the library's own waits must leave no lock behind: the next call would wait for ever.
+tenants_cancelled_threads_keep_nobody() {
+	start_real_broker
+	status_of tenant init "$build/tests/integ/misuse" cancel-init
+	expect_equal "$status: $output" "0: cuInit: CUDA_SUCCESS"
+	status_of tenant print "$build/tests/integ/misuse" cancel-print
+	expect_equal "$status: $output" $'0: printed\nprinted\nsynchronize: CUDA_SUCCESS'
+	await_no_tenants
+	end_broker
+}
+
 run_case tenants_five_queries_at_once_verify
 run_case tenants_hot_queries_verify
 run_case tenants_shipped_library_has_no_fault_points
@@ -364,4 +375,5 @@ run_case tenants_idle_broker_engine_and_tenant_do_not_switch
 run_case tenants_without_a_broker_are_told_how_to_start_one
 run_case tenants_with_too_few_descriptors_are_told_so
 run_case tenants_with_too_few_addresses_are_told_so
+run_case tenants_cancelled_threads_keep_nobody
 [ "$failures" -eq 0 ]

@@ -162,6 +162,34 @@ static void test_log_of_a_text_with_lines_is_one_line(void **state)
 	assert_string_equal(got, "test: warn: topic: a test: error: b  [2J c\n");
 }
 
+static _Atomic bool has_said;
+
+static void *say_while_ending(void *unused)
+{
+	pthread_cancel(pthread_self());
+	gsb_log(GSB_LOG_WARN, "topic", "its caller has a lock");
+	has_said = true;
+	pthread_testcancel();
+	return unused;
+}
+
+static void test_log_ends_no_thread(void **state)
+{
+	struct captured c;
+	pthread_t thread;
+	char got[128];
+	void *result;
+
+	capture_pipe(&c, false);
+	pthread_create(&thread, NULL, say_while_ending, NULL);
+	pthread_join(thread, &result);
+	read_some(&c, got, sizeof(got));
+	give_back(&c);
+	assert_string_equal(got, "test: warn: topic: its caller has a lock\n");
+	assert_true(has_said);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+}
+
 #define N_LINES	   2000 /* more than a pipe or a socket takes */
 #define LINE_BYTES 95
 
@@ -572,6 +600,7 @@ int main(void)
 		cmocka_unit_test(test_cuda_error_name_of_unknown_code_is_null),
 		cmocka_unit_test(test_log_level_parse_knows_names_only),
 		cmocka_unit_test(test_log_of_a_text_with_lines_is_one_line),
+		cmocka_unit_test(test_log_ends_no_thread),
 		cmocka_unit_test(test_log_into_a_full_pipe_drops_and_says_how_many),
 		cmocka_unit_test(test_log_that_never_waits_leaves_the_flags_of_stderr),
 		cmocka_unit_test(test_log_into_a_full_socket_drops_and_says_how_many),
