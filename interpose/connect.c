@@ -36,6 +36,7 @@
 #include "interpose/cu/pool.h"
 #include "interpose/cu/pageable.h"
 #include "interpose/cu/stream.h"
+#include "interpose/cu/view.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/watch.h"
 #include "shm/channel.h"
@@ -276,6 +277,7 @@ static void map_host_window(int fd, const struct gsb_msg_welcome *m)
 			(unsigned long long)base, strerror(-r), limit_remedy(r));
 		return;
 	}
+	gsb_views_of(fd, base, m->host_window_bytes);
 	gsb_proc.host_base = base;
 	gsb_proc.host_bytes = m->host_window_bytes;
 }

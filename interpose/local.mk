@@ -47,6 +47,7 @@ interpose_sources = \
 	interpose/cu/registered.c interpose/cu/registered.h \
 	interpose/cu/staging.c interpose/cu/staging.h \
 	interpose/cu/stream.c interpose/cu/stream.h \
+	interpose/cu/view.c interpose/cu/view.h \
 	interpose/cu/virtual.c interpose/cu/virtual.h \
 	interpose/cu/descriptor.c interpose/cu/descriptor.h \
 	interpose/nvtx/abi.h \
@@ -147,8 +148,10 @@ tests_unit_test_crew_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_crew_LDFLAGS = -Wl,--wrap=gsb_spare_look,--wrap=getrusage,--wrap=sched_yield
 tests_unit_test_crew_LDADD = libbase.la $(CMOCKA_LIBS)
 tests_unit_test_registered_SOURCES = tests/unit/test_registered.c interpose/core/helper.c interpose/core/helper.h interpose/cu/aside.c interpose/cu/aside.h \
-	interpose/cu/hold.c interpose/cu/hold.h interpose/cu/registered.c interpose/cu/registered.h interpose/cu/swap.c interpose/cu/swap.h
+	interpose/cu/hold.c interpose/cu/hold.h interpose/cu/registered.c interpose/cu/registered.h interpose/cu/swap.c interpose/cu/swap.h \
+	interpose/cu/view.c interpose/cu/view.h
 tests_unit_test_registered_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_registered_LDFLAGS = -Wl,--wrap=mremap,--wrap=gsb_views_read
 tests_unit_test_registered_LDADD = libbase.la $(CMOCKA_LIBS)
 tests_unit_test_graph_SOURCES = tests/unit/test_graph.c interpose/graph/graph.c interpose/graph/graph.h \
 	interpose/graph/plan.c interpose/graph/plan.h

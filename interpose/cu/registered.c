@@ -5,7 +5,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
+#include "base/cancel.h"
 #include "base/log.h"
 #include "interpose/cu/aside.h"
 #include "interpose/cu/swap.h"
@@ -29,7 +31,66 @@ static struct gsb_registered *all;
 static struct run *runs;
 static uint32_t n_runs;
 
+/* The kernel is asked for much with it, and others are waited for. Return: for end_change() */
+static int begin_change(void)
+{
+	int was = gsb_cancel_hold();
+
+	pthread_mutex_lock(&lock);
+	return was;
+}
+
+static void end_change(int was)
+{
+	pthread_mutex_unlock(&lock);
+	gsb_cancel_let_go(was);
+}
+
+/* ---- where the pages are; under the lock ---- */
+
+/* Where nobody can tell they are taken to be where they were, but for those that a fork has taken away. */
+static bool assume(struct gsb_views *views)
+{
+	views->all = calloc(n_runs, sizeof(*views->all));
+	if (!views->all)
+		return false;
+	for (uint32_t i = 0; i < n_runs; i++) {
+		const struct gsb_swapped *p = &runs[i].pages;
+
+		if (!p->before)
+			views->all[views->n++] =
+				(struct gsb_view){p->addr, p->size, p->at, PROT_READ | PROT_WRITE};
+	}
+	return true;
+}
+
+/* False: there is no memory for it. */
+static bool look(struct gsb_views *views)
+{
+	*views = (struct gsb_views){0};
+	return !n_runs || gsb_views_read(views) || assume(views);
+}
+
 /* ---- fork ---- */
+
+static bool is_one_underfoot(void)
+{
+	for (uint32_t i = 0; i < n_runs; i++)
+		if (gsb_is_underfoot(runs[i].pages.addr, runs[i].pages.size))
+			return true;
+	return false;
+}
+
+static void leave_run_of_stack(struct gsb_swapped *p, const struct gsb_views *views)
+{
+	if (!gsb_is_underfoot(p->addr, p->size) || !gsb_swap_stands(p, views))
+		return;
+	p->before = malloc(p->size);
+	if (p->before && !gsb_swap_back(p, views)) {
+		free(p->before);
+		p->before = NULL;
+	}
+}
 
 /*
  * A thread that forks stands on pages of its stack, and parent and child would both call and return on them: these are
@@ -38,18 +99,14 @@ static uint32_t n_runs;
  */
 static void leave_stack(void)
 {
-	pthread_mutex_lock(&lock);
-	for (uint32_t i = 0; i < n_runs; i++) {
-		struct gsb_swapped *p = &runs[i].pages;
+	struct gsb_views views;
 
-		if (!gsb_is_underfoot(p->addr, p->size))
-			continue;
-		p->before = malloc(p->size);
-		if (p->before && !gsb_swap_back(p)) {
-			free(p->before);
-			p->before = NULL;
-		}
-	}
+	pthread_mutex_lock(&lock);
+	if (!is_one_underfoot() || !look(&views))
+		return;
+	for (uint32_t i = 0; i < n_runs; i++)
+		leave_run_of_stack(&runs[i].pages, &views);
+	gsb_views_finish(&views);
 }
 
 static void come_back(void)
@@ -72,11 +129,15 @@ static void come_back(void)
  */
 static void leave_parent(void)
 {
+	struct gsb_views views;
+	bool is_known = look(&views);
+
 	for (uint32_t i = 0; i < n_runs; i++) { /* it has no other thread */
-		if (!runs[i].pages.before)
-			gsb_swap_private(&runs[i].pages);
+		if (is_known)
+			gsb_swap_private(&runs[i].pages, &views);
 		free(runs[i].pages.before);
 	}
+	gsb_views_finish(&views);
 	n_runs = 0;
 	atomic_store_explicit(&gsb_n_registered, 0, memory_order_relaxed);
 	pthread_mutex_unlock(&lock);
@@ -230,13 +291,14 @@ CUresult gsb_registered_begin(const struct gsb_registered *r, uint64_t shared[2]
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	CUresult result;
+	int was;
 
 	pthread_once(&once, watch_forks);
-	pthread_mutex_lock(&lock);
+	was = begin_change();
 	while (!overlaps(r) && is_being_made(pages_begin(r), pages_end(r)))
 		pthread_cond_wait(&made, &lock);
 	result = overlaps(r) ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : begin(r, shared);
-	pthread_mutex_unlock(&lock);
+	end_change(was);
 	return result;
 }
 
@@ -285,11 +347,10 @@ static CUresult add_mirrored(struct gsb_registered *r, uint64_t mirror)
 
 CUresult gsb_registered_add(const struct gsb_registered *r, uint64_t mirror)
 {
-	CUresult result;
+	int was = begin_change();
+	CUresult result = add_mirrored(find(r->addr), mirror);
 
-	pthread_mutex_lock(&lock);
-	result = add_mirrored(find(r->addr), mirror);
-	pthread_mutex_unlock(&lock);
+	end_change(was);
 	return result;
 }
 
@@ -346,11 +407,11 @@ CUresult gsb_registered_at(uint64_t addr, struct gsb_registered *out)
 /* ---- ended ---- */
 
 /* If there is no memory for pages to come back they stay where they are, and so does their mirror. */
-static void leave_run(uint64_t page)
+static void leave_run(uint64_t page, const struct gsb_views *views)
 {
 	struct run *run = find_run(page);
 
-	if (run && !--run->n && gsb_swap_back(&run->pages))
+	if (run && !--run->n && gsb_swap_back(&run->pages, views))
 		*run = runs[--n_runs];
 }
 
@@ -389,7 +450,7 @@ static uint64_t mirror_at(uint64_t page)
 }
 
 /* What lies between its ends is its alone. */
-static bool take_back_inner(const struct gsb_registered *r)
+static bool take_back_inner(const struct gsb_registered *r, const struct gsb_views *views)
 {
 	struct run *run = NULL;
 
@@ -397,25 +458,26 @@ static bool take_back_inner(const struct gsb_registered *r)
 		run = find_run(pages_begin(r) + PAGE_BYTES);
 	if (!run)
 		return true;
-	if (!gsb_swap_back(&run->pages))
+	if (!gsb_swap_back(&run->pages, views))
 		return false;
 	*run = runs[--n_runs];
 	return true;
 }
 
-static CUresult remove_at(struct gsb_registered *r, uint64_t gone[GSB_MIRRORS_GONE], unsigned *n)
+static CUresult remove_at(struct gsb_registered *r, const struct gsb_views *views,
+			  uint64_t gone[GSB_MIRRORS_GONE], unsigned *n)
 {
 	const uint64_t first = pages_begin(r), last = pages_end(r) - PAGE_BYTES;
 
 	*n = 0;
-	if (!take_back_inner(r))
+	if (!take_back_inner(r, views))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	gone[0] = mirror_of(r);
 	gone[1] = mirror_at(first);
 	gone[2] = mirror_at(last);
-	leave_run(first);
+	leave_run(first, views);
 	if (last != first)
-		leave_run(last);
+		leave_run(last, views);
 	drop(r);
 	*n = drop_unneeded(gone);
 	return CUDA_SUCCESS;
@@ -423,15 +485,17 @@ static CUresult remove_at(struct gsb_registered *r, uint64_t gone[GSB_MIRRORS_GO
 
 CUresult gsb_registered_remove(uint64_t addr, uint64_t gone[GSB_MIRRORS_GONE], unsigned *n)
 {
+	struct gsb_views views = {0};
 	struct gsb_registered *r;
-	CUresult result;
+	CUresult result = CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+	int was = begin_change();
 
-	pthread_mutex_lock(&lock);
 	*n = 0;
 	r = find(addr);
-	result = r && r->addr == addr ? remove_at(r, gone, n)
-				      : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-	pthread_mutex_unlock(&lock);
+	if (r && r->addr == addr)
+		result = look(&views) ? remove_at(r, &views, gone, n) : CUDA_ERROR_OUT_OF_MEMORY;
+	gsb_views_finish(&views);
+	end_change(was);
 	return result;
 }
 
@@ -439,12 +503,16 @@ CUresult gsb_registered_remove(uint64_t addr, uint64_t gone[GSB_MIRRORS_GONE], u
 void gsb_registered_drop(uint64_t wire)
 {
 	uint64_t gone[GSB_MIRRORS_GONE];
+	struct gsb_views views;
 	uint32_t i = 0;
 	unsigned n;
+	int was = begin_change();
 
-	pthread_mutex_lock(&lock);
+	if (!look(&views))
+		i = gsb_n_registered;
 	while (i < gsb_n_registered)
-		if (all[i].wire != wire || !all[i].device || remove_at(&all[i], gone, &n))
+		if (all[i].wire != wire || !all[i].device || remove_at(&all[i], &views, gone, &n))
 			i++;
-	pthread_mutex_unlock(&lock);
+	gsb_views_finish(&views);
+	end_change(was);
 }

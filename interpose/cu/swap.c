@@ -3,6 +3,7 @@
  */
 #include "interpose/cu/swap.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
@@ -21,6 +22,7 @@
 #ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
 #define MADV_POPULATE_WRITE 23
 #endif
+#define LINE_BYTES 512
 #define PIECE_BYTES \
 	65536ull /* swapped at a time, so that writers wait for little, or little is lost */
 
@@ -54,45 +56,110 @@ static bool map_mirror(uint64_t addr, uint64_t mirror, uint64_t bytes)
 	return true;
 }
 
-/* Private pages with the same bytes, likewise; before, if any, gets them, too. */
-static bool map_private(uint64_t addr, uint64_t bytes, uint8_t *before)
-{
-	void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (copy == MAP_FAILED)
-		return false;
-	copy_pages(copy, at(addr), bytes);
-	if (before)
-		memcpy(before, copy, bytes);
-	if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at(addr)) != MAP_FAILED)
-		return true;
-	munmap(copy, bytes);
-	return false;
-}
-
 /* What is done to pages, aside if they are those of this thread's own stack. */
 struct swap {
 	const struct gsb_swapped *p;
 	uint64_t done; /* so many bytes of it */
+	int err;       /* why not all, errno */
 };
 
-static void swap_back(void *arg)
+/* The part of p that the program has in one place. */
+struct back {
+	struct gsb_view view;
+	const uint8_t *bytes; /* where they can be read */
+	uint8_t *before;      /* that of p from the part on; NULL */
+	bool is_alone;	      /* in the process */
+	bool is_done;
+};
+
+/* Private pages with the same bytes and the same access in place of them: one step for whoever reads. */
+static bool map_private(const struct back *b)
 {
-	struct swap *s = arg;
+	const uint64_t size = b->view.size;
+	void *copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (copy == MAP_FAILED)
+		return false;
+	copy_pages(copy, b->bytes, size);
+	if (b->before)
+		memcpy(b->before, copy, size);
+	if (!mprotect(copy, size, b->view.access) &&
+	    mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, at(b->view.addr)) != MAP_FAILED)
+		return true;
+	munmap(copy, size);
+	return false;
+}
+
+/* Where nobody can write nobody has to be held. */
+static void swap_part_back(void *arg)
+{
+	struct back *b = arg;
 	struct gsb_hold hold;
 
+	if (b->is_alone) {
+		b->is_done = map_private(b);
+		return;
+	}
 	gsb_hold_begin(&hold);
-	gsb_hold_writers(&hold, s->p->addr, s->p->size);
-	if (map_private(s->p->addr, s->p->size, s->p->before))
-		s->done = s->p->size;
+	if (b->view.access & PROT_WRITE)
+		gsb_hold_writers(&hold, b->view.addr, b->view.size);
+	b->is_done = map_private(b);
 	gsb_hold_end(&hold);
 }
 
-bool gsb_swap_back(const struct gsb_swapped *p)
+static bool find_part(const struct gsb_swapped *p, const struct gsb_view *v, struct back *b)
 {
-	struct swap s = {.p = p};
+	const uint64_t from = v->at > p->at ? v->at : p->at;
+	const uint64_t v_end = v->at + v->size, p_end = p->at + p->size;
+	const uint64_t end = v_end < p_end ? v_end : p_end;
 
-	return gsb_call_aside(p->addr, p->size, swap_back, &s) && s.done;
+	if (from >= end)
+		return false;
+	b->view = (struct gsb_view){v->addr + (from - v->at), end - from, from, v->access};
+	b->bytes = at(from);
+	b->before = p->before ? p->before + (from - p->at) : NULL;
+	return true;
+}
+
+bool gsb_swap_stands(const struct gsb_swapped *p, const struct gsb_views *views)
+{
+	struct back b = {0};
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < views->n; i++)
+		if (find_part(p, &views->all[i], &b) && b.view.addr - b.view.at == p->addr - p->at)
+			n += b.view.size;
+	return n == p->size;
+}
+
+/* What has been swapped is no view the next time: so it may be tried again. */
+bool gsb_swap_back(const struct gsb_swapped *p, const struct gsb_views *views)
+{
+	struct back b = {0};
+
+	for (uint32_t i = 0; i < views->n; i++)
+		if (find_part(p, &views->all[i], &b) &&
+		    (!gsb_call_aside(b.view.addr, b.view.size, swap_part_back, &b) || !b.is_done))
+			return false;
+	return true;
+}
+
+/* The bytes are where the program has them, and nowhere else. */
+bool gsb_swap_private(const struct gsb_swapped *p, const struct gsb_views *views)
+{
+	struct back b = {.is_alone = true};
+	bool all = true;
+
+	for (uint32_t i = 0; i < views->n; i++) {
+		if (!find_part(p, &views->all[i], &b))
+			continue;
+		b.bytes = at(b.view.addr);
+		if (!(b.view.access & PROT_READ))
+			mprotect(at(b.view.addr), b.view.size, PROT_READ);
+		swap_part_back(&b);
+		all = all && b.is_done;
+	}
+	return all;
 }
 
 /* What goes to the mirror: all bytes, or those that are not what they were. */
@@ -130,28 +197,48 @@ static void swap_pieces(void *arg)
 	gsb_hold_begin(&hold);
 	for (; s->done < s->p->size; s->done += bytes) {
 		bytes = s->p->size - s->done < PIECE_BYTES ? s->p->size - s->done : PIECE_BYTES;
-		if (!swap_piece(&hold, s->p, s->done, bytes))
+		if (!swap_piece(&hold, s->p, s->done, bytes)) {
+			s->err = errno;
 			break;
+		}
 	}
 	gsb_hold_end(&hold);
 }
 
+static CUresult say_huge(void)
+{
+	static _Atomic bool said;
+
+	if (!atomic_exchange(&said, true))
+		gsb_log_say(
+			"cuMemHostRegister of huge pages (MAP_HUGETLB) is not carried: it returns "
+			"CUDA_ERROR_NOT_SUPPORTED; register memory of ordinary pages (madvise(MADV_HUGEPAGE) makes "
+			"large ones of them), or allocate it with cuMemHostAlloc");
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* They are where they were, a moment ago. */
+static bool undo(const struct gsb_swapped *p, uint64_t done)
+{
+	struct gsb_swapped swapped = *p;
+	struct gsb_view there = {p->addr, done, p->at, PROT_READ | PROT_WRITE};
+
+	swapped.size = done;
+	return gsb_swap_back(&swapped, &(struct gsb_views){&there, 1});
+}
+
+/* The kernel takes a huge page away as a whole only. */
 CUresult gsb_swap(const struct gsb_swapped *p)
 {
 	struct swap s = {.p = p};
-	struct gsb_swapped done = *p;
 
 	if (p->size)
 		gsb_call_aside(p->addr, p->size, swap_pieces, &s);
 	if (s.done == p->size)
 		return CUDA_SUCCESS;
-	done.size = s.done;
-	return !s.done || gsb_swap_back(&done) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_MAP_FAILED;
-}
-
-bool gsb_swap_private(const struct gsb_swapped *p)
-{
-	return map_private(p->addr, p->size, NULL);
+	if (s.done && !undo(p, s.done))
+		return CUDA_ERROR_MAP_FAILED;
+	return s.err == EINVAL ? say_huge() : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /* ---- what may be swapped ---- */
@@ -161,13 +248,24 @@ struct region {
 	char access[8];
 };
 
+/* The name of a file may be longer. */
+static bool read_line(FILE *maps, char line[LINE_BYTES])
+{
+	int c = 0;
+
+	if (!fgets(line, LINE_BYTES, maps))
+		return false;
+	while (!strchr(line, '\n') && c != '\n' && c != EOF)
+		c = getc(maps);
+	return true;
+}
+
 static bool read_region(FILE *maps, struct region *r)
 {
-	char line[512];
+	char line[LINE_BYTES];
 
-	return fgets(line, sizeof(line), maps) &&
-	       sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64, &r->begin, &r->end,
-		      r->access, &r->inode) == 4;
+	return read_line(maps, line) && sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64,
+					       &r->begin, &r->end, r->access, &r->inode) == 4;
 }
 
 static CUresult say_kind(void)

@@ -1,7 +1,7 @@
 /*
  * test_registered.c - registered memory while other threads write to it: whether the kernel holds them or not, each
  * byte that they write is there afterwards. They count, in memory and by themselves. Then the stack of the thread that
- * registers it.
+ * registers it, and what a program does to registered memory without a word: it unmaps, moves and protects it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,8 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "interpose/cu/aside.h"
 #include "interpose/cu/hold.h"
 #include "interpose/cu/registered.h"
+#include "interpose/cu/view.h"
 
 #define PAGE	  4096u
 #define N_PAGES	  100u /* more than one piece, and a last one that is shorter */
@@ -28,6 +31,20 @@
 #define N_WRITERS 2
 
 static uint8_t *memory, *window;
+
+/* As the kernel answers where a huge page would be torn. */
+static bool is_huge;
+
+void *__real_mremap(void *from, size_t old, size_t size, int flags, void *to);
+void *__wrap_mremap(void *from, size_t old, size_t size, int flags, void *to);
+
+void *__wrap_mremap(void *from, size_t old, size_t size, int flags, void *to)
+{
+	if (!is_huge)
+		return __real_mremap(from, old, size, flags, to);
+	errno = EINVAL;
+	return MAP_FAILED;
+}
 
 static void *map(int flags, int fd)
 {
@@ -46,6 +63,7 @@ static int setup(void **state)
 	assert_int_equal(ftruncate(fd, (off_t)N_PAGES * PAGE), 0);
 	memory = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	window = map(MAP_SHARED, fd);
+	gsb_views_of(fd, (uint64_t)window, (size_t)N_PAGES * PAGE);
 	close(fd);
 	return 0;
 }
@@ -294,6 +312,29 @@ static void test_begins_when_others_are_made(void **state)
 	end_some(block(0), gone);
 }
 
+/* It ends when it has what it waits for, and keeps nobody from it. */
+static void test_cancelled_while_others_are_made(void **state)
+{
+	const struct gsb_registered r = {.addr = block(0), .size = BLOCK};
+	uint64_t shared[2], beside[2] = {0}, gone[GSB_MIRRORS_GONE];
+	pthread_t other;
+
+	(void)state;
+	has_begun = false;
+	assert_int_equal(gsb_registered_begin(&r, shared), CUDA_SUCCESS);
+	assert_int_equal(pthread_create(&other, NULL, begin_beside, beside), 0);
+	usleep(20000);
+	pthread_cancel(other);
+	usleep(20000);
+	alarm(60);
+	assert_int_equal(gsb_registered_add(&r, (uint64_t)MIRROR(0)), CUDA_SUCCESS);
+	alarm(0);
+	pthread_join(other, NULL);
+	assert_true(has_begun);
+	end_some(block(1), gone);
+	end_some(block(0), gone);
+}
+
 static void test_page_of_another_context(void **state)
 {
 	const struct gsb_registered r = {.addr = block(1), .size = BLOCK, .wire = 5};
@@ -356,6 +397,211 @@ static void test_file_that_is_shorter_than_its_mapping(void **state)
 	expect_refused();
 }
 
+/* ---- what has become of the pages meanwhile ---- */
+
+/* A file of the program's, shared, in place of some pages. */
+static void replace(unsigned page, unsigned n)
+{
+	int fd = memfd_create("other", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)n * PAGE), 0);
+	assert_ptr_equal(mmap(memory + page * PAGE, (size_t)n * PAGE, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_FIXED, fd, 0),
+			 memory + page * PAGE);
+	close(fd);
+}
+
+static bool is_mapped(const uint8_t *page)
+{
+	unsigned char in_core;
+
+	return !mincore((void *)(uintptr_t)page, PAGE, &in_core);
+}
+
+/* Whether the kernel may read it for us. */
+static bool is_readable(const uint8_t *page)
+{
+	int ends[2];
+	bool is;
+
+	assert_int_equal(pipe(ends), 0);
+	is = write(ends[1], page, 1) == 1;
+	close(ends[0]);
+	close(ends[1]);
+	return is;
+}
+
+static uint64_t page_of(const volatile void *p)
+{
+	return (uint64_t)p & ~(uint64_t)(PAGE - 1);
+}
+
+/* Other pages with the same bytes, in place of those that its caller does not stand on. */
+static void put_another(void *page)
+{
+	void *other = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (other == MAP_FAILED)
+		return;
+	memcpy(other, page, PAGE);
+	(void)!mremap(other, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, page);
+}
+
+/* Freed and used again, by a program that forgets to end what it has registered: nothing of that is ours. */
+static void test_pages_that_are_gone(void **state)
+{
+	(void)state;
+	fill_blocks();
+	add((uint64_t)N_PAGES * PAGE);
+	munmap(memory + 10 * PAGE, (size_t)10 * PAGE);
+	replace(30, 10);
+	memory[35 * PAGE] = 7;
+	end();
+	assert_false(is_mapped(memory + 10 * PAGE));
+	assert_true(is_mapped(memory + 9 * PAGE));
+	assert_int_equal(memory[35 * PAGE], 7);
+	for (unsigned page = 50; page < N_PAGES; page++)
+		assert_int_equal(memory[page * PAGE], (uint8_t)(page * PAGE * 7 + page));
+	assert_false(is_in_window(memory + 50 * PAGE, window + 50 * PAGE));
+}
+
+/* As realloc() moves a large block: its bytes are the program's where they are now. */
+static void test_pages_that_moved(void **state)
+{
+	uint8_t *to = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	(void)state;
+	fill_blocks();
+	add((uint64_t)N_PAGES * PAGE);
+	assert_ptr_equal(mremap(memory, (size_t)N_PAGES * PAGE, (size_t)N_PAGES * PAGE,
+				MREMAP_MAYMOVE | MREMAP_FIXED, to),
+			 to);
+	assert_true(is_in_window(to + 20 * PAGE, window + 20 * PAGE));
+	end();
+	assert_false(is_in_window(to + 20 * PAGE, window + 20 * PAGE));
+	memory = to;
+	expect_blocks();
+}
+
+static void protect(int access)
+{
+	assert_int_equal(mprotect(memory, (size_t)N_PAGES * PAGE, access), 0);
+}
+
+static void test_pages_that_are_protected(void **state)
+{
+	(void)state;
+	fill_blocks();
+	add((uint64_t)N_PAGES * PAGE);
+	protect(PROT_NONE);
+	end();
+	assert_false(is_readable(memory));
+	protect(PROT_READ | PROT_WRITE);
+	expect_blocks();
+	add((uint64_t)N_PAGES * PAGE);
+	protect(PROT_READ);
+	end();
+	assert_true(is_readable(memory));
+	expect_blocks();
+}
+
+/* Some are gone, some are others', some may not be read, and the rest is the child's own. */
+static void test_child_of_pages_that_are_gone(void **state)
+{
+	int status = -1;
+	pid_t child;
+
+	(void)state;
+	fill_blocks();
+	add((uint64_t)N_PAGES * PAGE);
+	munmap(memory + 10 * PAGE, (size_t)10 * PAGE);
+	replace(30, 10);
+	assert_int_equal(mprotect(memory + 50 * PAGE, (size_t)10 * PAGE, PROT_NONE), 0);
+	child = fork();
+	if (!child) {
+		memory[0]++;
+		memory[35 * PAGE] = 7;
+		if (is_readable(memory + 50 * PAGE) ||
+		    mprotect(memory + 50 * PAGE, (size_t)10 * PAGE, PROT_READ))
+			_exit(1);
+		_exit(memory[55 * PAGE] != (uint8_t)(55 * PAGE * 7 + 55));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(memory[0], 0);
+	assert_int_equal(memory[35 * PAGE], 7);
+	end();
+}
+
+/* A stack that was registered has ended, and another one is where it was. */
+static void test_stack_of_fork_that_is_another(void **state)
+{
+	volatile uint8_t word = 3;
+	uint8_t *page = (uint8_t *)page_of(&word);
+	int status = -1;
+	pid_t child;
+
+	(void)state;
+	add_at((uint64_t)&word, 1);
+	assert_true(is_in_window((uint8_t *)&word, window + ((uint64_t)&word & (PAGE - 1))));
+	gsb_call_aside((uint64_t)page, PAGE, put_another, page);
+	child = fork();
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_false(is_in_window((uint8_t *)&word, window + ((uint64_t)&word & (PAGE - 1))));
+	end_at((uint64_t)&word);
+}
+
+static void test_huge_pages(void **state)
+{
+	const struct gsb_registered r = {.addr = (uint64_t)memory, .size = (size_t)N_PAGES * PAGE};
+	uint64_t shared[2], gone[GSB_MIRRORS_GONE];
+
+	(void)state;
+	fill_blocks();
+	assert_int_equal(gsb_registered_begin(&r, shared), CUDA_SUCCESS);
+	is_huge = true;
+	assert_int_equal(gsb_registered_add(&r, (uint64_t)window), CUDA_ERROR_NOT_SUPPORTED);
+	is_huge = false;
+	end_some((uint64_t)memory, gone);
+	expect_blocks();
+}
+
+/* What lies before it may have a name of any length: a line's end in one is four characters to who reads the maps. */
+static void test_file_with_a_long_name(void **state)
+{
+	char name[240];
+	void *before;
+	int fd;
+
+	(void)state;
+	memset(name, '\n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	fd = memfd_create(name, MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	before = mmap((void *)(uintptr_t)(PAGE * 256), PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(before, MAP_FAILED);
+	assert_true((uint64_t)before < (uint64_t)memory);
+	add((uint64_t)N_PAGES * PAGE);
+	end();
+	munmap(before, PAGE);
+	close(fd);
+}
+
+/* As where no /proc is. */
+static bool is_unknown;
+
+bool __real_gsb_views_read(struct gsb_views *out);
+bool __wrap_gsb_views_read(struct gsb_views *out);
+
+bool __wrap_gsb_views_read(struct gsb_views *out)
+{
+	return !is_unknown && __real_gsb_views_read(out);
+}
+
 struct writer {
 	pthread_t thread;
 	unsigned index;
@@ -415,11 +661,6 @@ static void test_writers(void **state)
 	for (unsigned i = 0; i < N_WRITERS; i++)
 		for (unsigned page = 0; page < N_PAGES; page++)
 			assert_int_equal(*word(page, i), writers[i].counts[page]);
-}
-
-static uint64_t page_of(const volatile void *p)
-{
-	return (uint64_t)p & ~(uint64_t)(PAGE - 1);
 }
 
 static volatile uint32_t *in_window(const volatile uint32_t *p)
@@ -488,6 +729,14 @@ static void test_stack_of_fork(void **state)
 	assert_int_equal(words[1], device->count);
 	end_at((uint64_t)words);
 	free(device);
+}
+
+static void test_stack_of_fork_without_proc(void **state)
+{
+	is_unknown = true;
+	test_stack_of_fork(state);
+	test_same_bytes(state);
+	is_unknown = false;
 }
 
 /* Pages that were registered part it, so it is several regions, one behind the other. */
@@ -561,9 +810,20 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_variables_beside_a_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_file_that_is_shorter_than_its_mapping, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_pages_that_are_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pages_that_moved, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pages_that_are_protected, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_child_of_pages_that_are_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stack_of_fork_that_is_another, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_huge_pages, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_file_with_a_long_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cancelled_while_others_are_made, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_writers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_stack, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stack_of_fork, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stack_of_fork_without_proc, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stack_grows_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_signals_wait, setup, teardown),
 	};
