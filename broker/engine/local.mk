@@ -240,6 +240,7 @@ tests_unit_test_engine_burst_LDADD = $(engine_test_libs)
 check_PROGRAMS += tests/unit/test_watchdog
 tests_unit_test_watchdog_SOURCES = tests/unit/test_watchdog.c
 tests_unit_test_watchdog_CFLAGS = $(engine_test_cflags)
+tests_unit_test_watchdog_LDFLAGS = -Wl,--wrap=gsb_clock_ns
 tests_unit_test_watchdog_LDADD = $(engine_test_libs)
 
 check_PROGRAMS += tests/unit/test_engine_turn

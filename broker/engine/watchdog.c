@@ -17,6 +17,15 @@
 
 #define LOOKS 4 /* in one limit */
 
+/* A look that comes late by as much again: the process was stopped, and so was the turn. */
+static uint64_t since_look(const struct gsb_watchdog *w, uint64_t *from_ns)
+{
+	uint64_t now = gsb_clock_ns(), ns = now - *from_ns, look_ns = w->limit_ns / LOOKS + 1;
+
+	*from_ns = now;
+	return ns > 2 * look_ns ? look_ns : ns;
+}
+
 static struct timespec after(uint64_t ns)
 {
 	struct timespec t;
@@ -50,19 +59,20 @@ static void doze(struct gsb_watchdog *w, uint64_t seen)
 static void *watch(void *arg)
 {
 	struct gsb_watchdog *w = arg;
-	uint64_t seen = 0, since = gsb_clock_ns();
+	uint64_t seen = 0, from_ns = gsb_clock_ns(), same_ns = 0;
 
 	pthread_mutex_lock(&w->lock);
 	while (!w->stop) {
-		uint64_t n = atomic_load(&w->n_turns), now = gsb_clock_ns();
+		uint64_t n = atomic_load(&w->n_turns);
 
+		same_ns += since_look(w, &from_ns);
 		if (n != seen) {
 			seen = n;
-			since = now;
-		} else if (now - since > w->limit_ns && n % 2) {
+			same_ns = 0;
+		} else if (same_ns > w->limit_ns && n % 2) {
 			w->on_stuck(w->arg);
 			break;
-		} else if (now - since > w->limit_ns) {
+		} else if (same_ns > w->limit_ns) {
 			doze(w, seen);
 		}
 		wait_for_look(w);

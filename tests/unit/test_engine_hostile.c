@@ -621,6 +621,94 @@ static void test_kernel_that_only_waits_is_not_past_the_limit(void **state)
 	expect_good_works(f);
 }
 
+/* ---- what counts of the time that a kernel may run: a limit that no test lasts for ---- */
+
+#define LONG_LIMIT_NS 1600000000000ull
+#define LOOK_NS	      (LONG_LIMIT_NS / 16)
+
+/* As if the last turn had been so long ago. */
+static void let_pass(struct fixture *f, uint64_t ns)
+{
+	f->k.engine->scheduler.run_from_ns -= ns;
+}
+
+/* Its function has been prepared. */
+static void launch_with_limit(struct fixture *f)
+{
+	kit_launch_inc(&f->bad, 0, 0, f->bad_mem, 1);
+	while (!kit_done(&f->bad, 0))
+		gsb_engine_turn(f->k.engine);
+	f->k.dev->automatic = false;
+	f->k.engine->scheduler.kernel_limit_ns = LONG_LIMIT_NS;
+	kit_launch_inc(&f->bad, 0, 0, f->bad_mem, 1);
+}
+
+/* Of the kernel that is on the device. */
+static uint64_t counted_ns(const struct fixture *f)
+{
+	const struct gsb_scheduler *s = &f->k.engine->scheduler;
+
+	for (int i = 0; i < GSB_N_QUEUES; i++)
+		if (s->flights[i].item)
+			return s->run_ns - s->flights[i].since_run_ns;
+	fail_msg("no kernel is on the device");
+	return 0;
+}
+
+static void end_with_limit(struct fixture *f)
+{
+	kit_complete(f->k.dev, f->k.dev->n_issued - 1, CUDA_SUCCESS, 1);
+	f->k.dev->automatic = true;
+	kit_settle(&f->k);
+	assert_int_equal(kit_error(&f->bad, 0), 0);
+	expect_good_works(f);
+}
+
+/* The engine slept, for nobody had work. */
+static void test_time_before_a_kernel_is_not_its_own(void **state)
+{
+	struct fixture *f = *state;
+
+	launch_with_limit(f);
+	let_pass(f, LOOK_NS);
+	gsb_engine_turn(f->k.engine);
+	assert_true(counted_ns(f) < LOOK_NS / 2);
+	end_with_limit(f);
+}
+
+/* One ends, and the next comes to the device in the same turn. */
+static void test_time_of_the_kernel_before_is_not_its_own(void **state)
+{
+	struct fixture *f = *state;
+
+	launch_with_limit(f);
+	gsb_engine_turn(f->k.engine);
+	let_pass(f, LOOK_NS);
+	gsb_engine_turn(f->k.engine);
+	assert_true(counted_ns(f) >= LOOK_NS);
+	kit_launch_inc(&f->bad, 0, 0, f->bad_mem, 1);
+	let_pass(f, LOOK_NS);
+	kit_complete(f->k.dev, f->k.dev->n_issued - 1, CUDA_SUCCESS, 1);
+	gsb_engine_turn(f->k.engine);
+	assert_true(counted_ns(f) < LOOK_NS / 2);
+	end_with_limit(f);
+}
+
+/* By a signal, a freezer or a debugger: it looks often enough to notice that. */
+static void test_time_in_which_the_engine_was_stopped_is_no_kernels(void **state)
+{
+	struct fixture *f = *state;
+
+	launch_with_limit(f);
+	gsb_engine_turn(f->k.engine);
+	assert_in_range(gsb_complete_due_ns(&f->k.engine->scheduler), 1, LOOK_NS + 1);
+	let_pass(f, 10 * LONG_LIMIT_NS);
+	gsb_engine_turn(f->k.engine);
+	assert_int_equal(kit_error(&f->bad, 0), 0);
+	assert_in_range(counted_ns(f), LOOK_NS, 2 * LOOK_NS);
+	end_with_limit(f);
+}
+
 /* ---- limits ---- */
 
 /* Events that rest must not eat the memory that queued work needs. */
@@ -961,6 +1049,9 @@ int main(void)
 		hostile_test(test_death_with_calls_pending),
 		hostile_test(test_kernel_past_the_limit_is_abandoned),
 		hostile_test(test_kernel_that_only_waits_is_not_past_the_limit),
+		hostile_test(test_time_before_a_kernel_is_not_its_own),
+		hostile_test(test_time_of_the_kernel_before_is_not_its_own),
+		hostile_test(test_time_in_which_the_engine_was_stopped_is_no_kernels),
 		hostile_test(test_recorded_events_hold_nothing_of_the_queue),
 		hostile_test(test_device_memory_quota_is_kept),
 		hostile_test(test_sizes_that_overflow_are_out_of_memory),

@@ -17,6 +17,17 @@
 
 #define LIMIT_NS 1000000
 
+/* What the watchdog reads is further by this. */
+static _Atomic uint64_t stopped_ns;
+
+uint64_t __real_gsb_clock_ns(void);
+uint64_t __wrap_gsb_clock_ns(void);
+
+uint64_t __wrap_gsb_clock_ns(void)
+{
+	return __real_gsb_clock_ns() + stopped_ns;
+}
+
 static sem_t stuck;
 static uint64_t longest_ns; /* of the turns since start() */
 
@@ -125,6 +136,33 @@ static void test_watchdog_many_turns_are_not_one(void **state)
 	assert_int_equal(n_told(), 0);
 }
 
+static void await_real(uint64_t until_ns)
+{
+	while (__real_gsb_clock_ns() < until_ns)
+		sched_yield();
+}
+
+/* The whole process was stopped for longer than a limit, in the middle of a turn that is short. */
+static void test_watchdog_of_a_process_that_was_stopped(void **state)
+{
+	const uint64_t limit_ns = 100 * LIMIT_NS;
+	struct gsb_watchdog w;
+	uint64_t from, took_ns;
+
+	do {
+		start(&w, limit_ns);
+		from = __real_gsb_clock_ns();
+		gsb_watchdog_begin(&w);
+		await_real(from + limit_ns * 2 / 5); /* it has seen that this turn began */
+		stopped_ns += 10 * limit_ns;
+		await_real(from + limit_ns * 4 / 5);
+		gsb_watchdog_end(&w);
+		took_ns = __real_gsb_clock_ns() - from;
+		gsb_watchdog_stop(&w);
+	} while (took_ns > limit_ns * 9 / 10);
+	assert_int_equal(n_told(), 0);
+}
+
 static void test_watchdog_is_stopped_in_a_turn(void **state)
 {
 	struct gsb_watchdog w;
@@ -154,6 +192,7 @@ int main(void)
 		cmocka_unit_test(test_watchdog_turns_that_end_are_not_told),
 		cmocka_unit_test(test_watchdog_that_dozes_is_woken_by_a_turn),
 		cmocka_unit_test(test_watchdog_many_turns_are_not_one),
+		cmocka_unit_test(test_watchdog_of_a_process_that_was_stopped),
 		cmocka_unit_test(test_watchdog_is_stopped_in_a_turn),
 		cmocka_unit_test(test_watchdog_without_a_limit_watches_nothing),
 	};

@@ -165,9 +165,11 @@ void gsb_issue_tell_rest(struct gsb_scheduler *s);
 
 /* Take the device's completions; whether there were any. */
 bool gsb_complete_poll(struct gsb_scheduler *s);
+/* What ran until now is counted to whoever was on the device, not to those that come to it in this turn. */
+void gsb_complete_begin_turn(struct gsb_scheduler *s);
 /* Count the device's running time; abandon a kernel that is past the limit. */
 void gsb_complete_overdue(struct gsb_scheduler *s);
-/* Nanoseconds until a kernel is, as things are; UINT64_MAX for never. */
+/* Nanoseconds until a kernel is, as things are, or the time is to be counted; UINT64_MAX for never. */
 uint64_t gsb_complete_due_ns(struct gsb_scheduler *s);
 
 /* Device time now; with a real clock as of the beginning of the turn. */
