@@ -359,7 +359,8 @@ bool gsb_engine_turn(struct gsb_engine *e)
 		if (gsb_unlikely(e->scheduler.clock.turn_ns >= e->age_ns))
 			age_kept(e);
 	}
-	gsb_complete_begin_turn(&e->scheduler);
+	if (gsb_unlikely(e->scheduler.kernel_limit_ns))
+		gsb_complete_begin_turn(&e->scheduler);
 	any = has_elsewhere(e) && collect(e);
 	any |= read_rings(e);
 	any |= work(e);

@@ -127,12 +127,15 @@ static void fill_admit(struct gsb_client *c, const struct gsb_msg_hello *h,
 static const char no_descriptor[] =
 	"gsbrokerd has no descriptor left: start it with a higher ulimit -n";
 
-/* Why there is no descriptor of the process: it died meanwhile, it is of a pid namespace that we cannot see, or we have too many. */
-static const char *why_no_process(int err)
+/* There is no descriptor of the process: it died meanwhile, it is of a pid namespace that we cannot see, or we have too many. */
+static void refuse_unseen(struct gsb_client *c, int err)
 {
-	return err == -EMFILE || err == -ENFILE
-		       ? no_descriptor
-		       : "gsbrokerd cannot see the process: run both in one pid namespace";
+	if (err == -EMFILE || err == -ENFILE)
+		refuse_and_destroy(c, err, no_descriptor);
+	else
+		refuse_and_destroy(
+			c, -ESRCH,
+			"gsbrokerd cannot see the process: run both in one pid namespace");
 }
 
 /* The socket goes with the arrival: the connection is over for this file. */
@@ -142,7 +145,7 @@ static void deliver(struct gsb_client *c, const struct gsb_msg_hello *h)
 	struct gsb_arrival *a;
 
 	if (c->pid_fd < 0) {
-		refuse_and_destroy(c, c->pid_fd, why_no_process(c->pid_fd));
+		refuse_unseen(c, c->pid_fd);
 		return;
 	}
 	a = calloc(1, sizeof(*a));

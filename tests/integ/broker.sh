@@ -223,6 +223,23 @@ broker_without_permission_to_connect_says_so() {
 
 # ---- the first message ----
 
+# As in a container of its own, with a socket that is mounted into both.
+broker_of_another_pid_namespace_says_so() {
+	write_conf
+	mkfifo "$dir/ready"
+	unshare --pid --fork --kill-child "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 \
+		9>"$dir/ready" 2>"$dir/log" &
+	broker=$!
+	read -r _ <"$dir/ready" || fail "gsbrokerd did not start: $(cat "$dir/log")"
+	expect_match "$(hello)" "^refused -?3 gsbrokerd cannot see the process: run both in one pid namespace"
+	status_of env GSB_SOCKET="$dir/s" ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 \
+		LD_PRELOAD="$build/interpose/libgsbroker.so" "$build/tests/integ/misuse" illegal-address
+	expect_match "$output" "cuInit: CUDA_ERROR_SYSTEM_NOT_READY"
+	expect_match "$output" "run both in one pid namespace"
+	kill -TERM "$(children_of "$broker")"
+	wait "$broker" || fail "gsbrokerd ended with status $?"
+}
+
 broker_refuses_a_wrong_hello_by_name() {
 	write_conf '[device "emu:/ok"]'
 	start_broker
@@ -1118,6 +1135,11 @@ run_case broker_that_cannot_start_for_a_limit_names_it
 run_case broker_gives_engines_stacks_that_its_starter_has_not
 run_case broker_without_a_descriptor_for_a_client_fills_no_log
 run_case broker_without_permission_to_connect_says_so
+if unshare --pid --fork true 2>/dev/null; then
+	run_case broker_of_another_pid_namespace_says_so
+else
+	skip_case broker_of_another_pid_namespace_says_so
+fi
 run_case broker_refuses_a_wrong_hello_by_name
 run_case gsbctl_says_that_an_engine_gives_no_answer
 run_case broker_silent_client_is_dropped_and_blocks_nobody

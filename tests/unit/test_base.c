@@ -80,6 +80,7 @@ static void test_cuda_result_maps_errno(void **state)
 	assert_int_equal(gsb_cuda_result(-EFAULT), CUDA_ERROR_ILLEGAL_ADDRESS);
 	assert_int_equal(gsb_cuda_result(-ELIBSCN), CUDA_ERROR_UNKNOWN);
 	assert_int_equal(gsb_cuda_result(-ESHUTDOWN), CUDA_ERROR_SYSTEM_NOT_READY);
+	assert_int_equal(gsb_cuda_result(-ESRCH), CUDA_ERROR_SYSTEM_NOT_READY);
 }
 
 static void test_cuda_error_name_of_unknown_code_is_null(void **state)

@@ -350,7 +350,7 @@ static void count_running_time(struct gsb_scheduler *s)
 
 void gsb_complete_begin_turn(struct gsb_scheduler *s)
 {
-	if (s->kernel_limit_ns && !s->clock.is_virtual)
+	if (!s->clock.is_virtual)
 		count_running_time(s);
 }
 
