@@ -58,8 +58,8 @@ static bool assume(struct gsb_views *views)
 		const struct gsb_swapped *p = &runs[i].pages;
 
 		if (!p->before)
-			views->all[views->n++] =
-				(struct gsb_view){p->addr, p->size, p->at, PROT_READ | PROT_WRITE};
+			views->all[views->n++] = (struct gsb_page_view){p->addr, p->size, p->at,
+									PROT_READ | PROT_WRITE};
 	}
 	return true;
 }

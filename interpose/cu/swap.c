@@ -65,7 +65,7 @@ struct swap {
 
 /* The part of p that the program has in one place. */
 struct back {
-	struct gsb_view view;
+	struct gsb_page_view view;
 	const uint8_t *bytes; /* where they can be read */
 	uint8_t *before;      /* that of p from the part on; NULL */
 	bool is_alone;	      /* in the process */
@@ -107,7 +107,7 @@ static void swap_part_back(void *arg)
 	gsb_hold_end(&hold);
 }
 
-static bool find_part(const struct gsb_swapped *p, const struct gsb_view *v, struct back *b)
+static bool find_part(const struct gsb_swapped *p, const struct gsb_page_view *v, struct back *b)
 {
 	const uint64_t from = v->at > p->at ? v->at : p->at;
 	const uint64_t v_end = v->at + v->size, p_end = p->at + p->size;
@@ -115,7 +115,7 @@ static bool find_part(const struct gsb_swapped *p, const struct gsb_view *v, str
 
 	if (from >= end)
 		return false;
-	b->view = (struct gsb_view){v->addr + (from - v->at), end - from, from, v->access};
+	b->view = (struct gsb_page_view){v->addr + (from - v->at), end - from, from, v->access};
 	b->bytes = at(from);
 	b->before = p->before ? p->before + (from - p->at) : NULL;
 	return true;
@@ -221,7 +221,7 @@ static CUresult say_huge(void)
 static bool undo(const struct gsb_swapped *p, uint64_t done)
 {
 	struct gsb_swapped swapped = *p;
-	struct gsb_view there = {p->addr, done, p->at, PROT_READ | PROT_WRITE};
+	struct gsb_page_view there = {p->addr, done, p->at, PROT_READ | PROT_WRITE};
 
 	swapped.size = done;
 	return gsb_swap_back(&swapped, &(struct gsb_views){&there, 1});

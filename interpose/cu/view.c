@@ -36,7 +36,7 @@ static int access_of(const char *text)
 }
 
 /* Whether a line of /proc/self/maps is one. */
-static bool read_view(const char *line, struct gsb_view *v)
+static bool read_view(const char *line, struct gsb_page_view *v)
 {
 	uint64_t end, offset, inode;
 	unsigned major, minor;
@@ -54,9 +54,9 @@ static bool read_view(const char *line, struct gsb_view *v)
 	return v->addr - window.base >= window.bytes;
 }
 
-static bool add(struct gsb_views *views, const struct gsb_view *v)
+static bool add(struct gsb_views *views, const struct gsb_page_view *v)
 {
-	struct gsb_view *grown = realloc(views->all, (views->n + 1) * sizeof(*grown));
+	struct gsb_page_view *grown = realloc(views->all, (views->n + 1) * sizeof(*grown));
 
 	if (!grown)
 		return false;
@@ -67,7 +67,7 @@ static bool add(struct gsb_views *views, const struct gsb_view *v)
 
 static bool read_all(FILE *maps, struct gsb_views *views)
 {
-	struct gsb_view v;
+	struct gsb_page_view v;
 	char line[512];
 
 	while (fgets(line, sizeof(line), maps))

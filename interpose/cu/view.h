@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 /* Whole pages, one behind the other. */
-struct gsb_view {
+struct gsb_page_view {
 	uint64_t addr, size;
 	uint64_t at; /* in the window */
 	int access;  /* PROT_* */
 };
 
 struct gsb_views {
-	struct gsb_view *all;
+	struct gsb_page_view *all;
 	uint32_t n;
 };
 
