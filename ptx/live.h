@@ -27,6 +27,9 @@ struct gsb_ptx_live {
 int gsb_ptx_live_build(const struct gsb_ptx_cfg *cfg, struct gsb_arena *arena,
 		       struct gsb_ptx_live *out);
 
+/* The registers that a function's caller reads when it returns. */
+void gsb_ptx_each_result(const struct gsb_ptx_func *f, gsb_ptx_reg_fn *fn, void *ctx);
+
 static inline bool gsb_ptx_live_test(const uint64_t *set, uint32_t reg)
 {
 	return set[reg / 64] >> (reg % 64) & 1;

@@ -132,6 +132,8 @@ void gsb_ptx_body_finish(struct gsb_ptx_body *b);
  */
 const char *gsb_ptx_unique_name(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok,
 				const char *tail);
+/* Of a variable in a function that lives as long as the module, where all functions' are side by side. */
+const char *gsb_ptx_static_name(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok);
 /* A use of a label; *slot becomes its index when it is known. */
 void gsb_ptx_refer_label(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok, uint32_t *slot);
 

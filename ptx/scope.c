@@ -51,6 +51,18 @@ const char *gsb_ptx_unique_name(struct gsb_ptx_parser *p, const struct gsb_ptx_t
 	return numbered_name(p, tok, e, tail);
 }
 
+const char *gsb_ptx_static_name(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok)
+{
+	const char *func = p->body.func->name;
+	size_t size = strlen(func) + 1 + tok->len + SUFFIX_BYTES;
+	char *name = gsb_ptx_alloc(p, 1, size);
+
+	if (!name)
+		return "";
+	snprintf(name, size, "%s$%.*s$%u", func, GSB_PTX_TOKEN_ARGS(tok), p->vars.n);
+	return name;
+}
+
 void gsb_ptx_refer_label(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok, uint32_t *slot)
 {
 	struct gsb_ptx_label_ref *ref =

@@ -457,19 +457,28 @@ static void place_local(struct gsb_ptx_parser *p, struct gsb_ptx_var *v)
 		f->call_param_bytes = p->body.call_param_at;
 }
 
-static struct gsb_ptx_var *local_var(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok)
+static bool is_static(const struct gsb_ptx_decl *d)
 {
-	const char *name = gsb_ptx_unique_name(p, tok, "");
+	return d->space == GSB_PTX_SPACE_GLOBAL || d->space == GSB_PTX_SPACE_CONST;
+}
+
+/* A variable of a function; one that outlives its calls is the module's, by a name that no other function's has. */
+static struct gsb_ptx_var *local_var(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok,
+				     const struct gsb_ptx_decl *d)
+{
+	struct gsb_ptx_vec *vars = is_static(d) ? &p->vars : &p->body.vars;
+	const char *name =
+		is_static(d) ? gsb_ptx_static_name(p, tok) : gsb_ptx_unique_name(p, tok, "");
 	struct gsb_ptx_name *e = gsb_ptx_declare(p, tok, GSB_PTX_NAME_VAR);
 	struct gsb_ptx_var *v = gsb_ptx_alloc(p, 1, sizeof(*v));
 	struct gsb_ptx_var **slot;
 
-	slot = gsb_ptx_push(p, &p->body.vars, sizeof(v), "variables", GSB_PTX_MAX_SYMBOLS);
+	slot = gsb_ptx_push(p, vars, sizeof(v), "variables", GSB_PTX_MAX_SYMBOLS);
 	if (!v || !e || !slot)
 		return NULL;
-	v->index = p->body.vars.n - 1;
+	v->index = vars->n - 1;
 	v->name = name;
-	v->func = p->body.func;
+	v->func = is_static(d) ? NULL : p->body.func;
 	e->p = v;
 	*slot = v;
 	return v;
@@ -484,12 +493,13 @@ void gsb_ptx_parse_local_vars(struct gsb_ptx_parser *p)
 
 	gsb_ptx_parse_decl(p, &d);
 	if (d.space == GSB_PTX_SPACE_GENERIC)
-		gsb_ptx_fail(p, &p->tok,
-			     "expected a state space before the name: .shared, .local, .param");
+		gsb_ptx_fail(
+			p, &p->tok,
+			"expected a state space before the name: .shared, .local, .param, .global, .const");
 	do {
 		if (!gsb_ptx_expect_word(p, "a variable's name", &tok))
 			return;
-		v = local_var(p, &tok);
+		v = local_var(p, &tok, &d);
 		if (!v)
 			return;
 		init_var(v, &d, tok.line);

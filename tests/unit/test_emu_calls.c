@@ -2,6 +2,7 @@
  * test_emu_calls.c - lanes of one warp that are in different functions at once, as virtual functions and code without
  * inlining bring them there. Two functions that call each other, one of 32-bit registers and one of 64, begin in
  * neighbouring lanes and go down to depths of their own; each must find its registers and constants as it left them.
+ * And what a function returns in a register.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,12 +116,55 @@ static void test_in_slices(void **state)
 	}
 }
 
+static int32_t result_of(const char *body)
+{
+	struct t_gpu g;
+	int32_t *out, got;
+	char *text = NULL;
+
+	assert_true(
+		asprintf(
+			&text,
+			".version 7.8\n.target sm_90\n.address_size 64\n.global .b32 n = 40;\n"
+			".func (.reg .b32 r) f(.reg .b32 by) {\n.reg .b32 %%a<4>; .reg .pred %%p;\n"
+			"%s }\n.visible .entry k(.param .u64 out) {\n"
+			".reg .b64 %%rd; .reg .b32 %%r<3>; ld.param.u64 %%rd, [out];\n"
+			"mov.b32 %%r1, 1; call (%%r2), f, (%%r1); st.global.u32 [%%rd], %%r2; ret; }\n",
+			body) > 0);
+	t_gpu_init(&g, text);
+	out = t_alloc(&g, 4);
+	assert_int_equal(t_launch(&g, &(struct t_launch){.kernel = "k", .args = {&out}}),
+			 CUDA_SUCCESS);
+	got = *out;
+	t_gpu_finish(&g);
+	free(text);
+	return got;
+}
+
+/* A result in a register is read by the caller alone: no other register has its place until then, and atomics give it. */
+static void test_result_in_a_register_lives_until_the_return(void **state)
+{
+	(void)state;
+	assert_int_equal(result_of("mov.b32 r, 40; mov.b32 %a1, 7; add.u32 %a2, %a1, by;\n"
+				   "add.u32 %a3, %a2, %a1; st.global.u32 [n], %a3; ret;"),
+			 40);
+	assert_int_equal(result_of("mov.b32 r, 40; mov.b32 %a1, 7; add.u32 %a2, %a1, by;\n"
+				   "st.global.u32 [n], %a2;"),
+			 40); /* the end of the body returns, too */
+	assert_int_equal(result_of("mov.b32 r, 40; mov.b32 %a1, 7; add.u32 %a2, %a1, by;\n"
+				   "setp.eq.u32 %p, %a2, 8; @%p ret;\n"
+				   "mov.b32 %a3, 3; add.u32 r, %a3, %a3; ret;"),
+			 40);
+	assert_int_equal(result_of("atom.global.add.u32 r, [n], by; ret;"), 40);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_direct),
 		cmocka_unit_test(test_indirect),
 		cmocka_unit_test(test_in_slices),
+		cmocka_unit_test(test_result_in_a_register_lives_until_the_return),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

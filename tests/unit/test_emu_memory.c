@@ -1151,6 +1151,30 @@ static void test_vector_that_releases_brings_what_was_before(void **state)
 	t_gpu_finish(&g);
 }
 
+/* A function's own .global keeps its value from launch to launch. */
+static void test_global_of_a_function_lives_as_long_as_the_module(void **state)
+{
+	struct t_gpu g;
+	uint32_t *out;
+
+	t_gpu_init(&g, ".version 7.8\n.target sm_90\n.address_size 64\n"
+		       ".func (.reg .b32 r) count(.reg .b32 by) {\n"
+		       ".global .b32 n = 40; .const .b32 one = 1; .reg .b32 %a;\n"
+		       "ld.const.b32 %a, [one]; mad.lo.u32 %a, %a, by, 0;\n"
+		       "atom.global.add.u32 r, [n], %a; ret; }\n"
+		       ".visible .entry k(.param .u64 out) {\n"
+		       ".reg .b64 %rd; .reg .b32 %r<3>;\n"
+		       "ld.param.u64 %rd, [out]; mov.b32 %r1, 1; call (%r2), count, (%r1);\n"
+		       "st.global.u32 [%rd], %r2; ret; }\n");
+	out = t_alloc(&g, 4);
+	for (uint32_t launch = 0; launch < 3; launch++) {
+		assert_int_equal(t_launch(&g, &(struct t_launch){.kernel = "k", .args = {&out}}),
+				 CUDA_SUCCESS);
+		assert_int_equal(*out, 40 + launch);
+	}
+	t_gpu_finish(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1169,6 +1193,7 @@ int main(void)
 		cmocka_unit_test(test_vectors_are_never_seen_half_written),
 		cmocka_unit_test(test_swap_of_16_bytes_says_whether_it_was_made),
 		cmocka_unit_test(test_vector_that_releases_brings_what_was_before),
+		cmocka_unit_test(test_global_of_a_function_lives_as_long_as_the_module),
 	};
 
 	return cmocka_run_group_tests_name("emu_memory", tests, NULL, NULL);

@@ -670,6 +670,34 @@ static void test_print_of_what_is_not_known_is_a_fixed_point(void **state)
 	round_trip("nothing but a directive that is not known", alone, strlen(alone));
 }
 
+/* They live as long as the module, so they are its own; two functions, and two scopes, may call theirs the same. */
+static void test_parse_globals_of_functions_are_the_modules(void **state)
+{
+	static const char text[] =
+		HEAD ".global .b32 x = 1;\n"
+		     ".func f() { .reg .b64 a; .global .b32 x[2] = {2, 3}; mov.b64 a, x; ret; }\n"
+		     ".entry k() { .reg .b64 a; mov.b64 a, x; .const .b32 x = 4; mov.b64 a, x;\n"
+		     "{ .global .b32 x = 5; .shared .b32 y; mov.b64 a, x; } ret; }\n";
+	struct gsb_ptx_module *m = parse(text);
+	const struct gsb_ptx_insn *in = func(m, "k")->insns;
+
+	assert_int_equal(m->n_vars, 4);
+	assert_int_equal(func(m, "k")->n_vars, 1); /* y */
+	assert_ptr_equal(func(m, "f")->insns[0].operands[1].var, m->vars[1]);
+	assert_int_equal(m->vars[1]->init[4], 3);
+	assert_ptr_equal(in[0].operands[1].var, m->vars[0]);
+	assert_ptr_equal(in[1].operands[1].var, m->vars[2]);
+	assert_int_equal(m->vars[2]->space, GSB_PTX_SPACE_CONST);
+	assert_ptr_equal(in[2].operands[1].var, m->vars[3]);
+	for (uint32_t i = 1; i < m->n_vars; i++) {
+		assert_int_equal(m->vars[i]->index, i);
+		assert_null(m->vars[i]->func);
+		assert_string_not_equal(m->vars[i]->name, m->vars[i - 1]->name);
+	}
+	gsb_ptx_module_destroy(m);
+	round_trip("variables of functions", text, strlen(text));
+}
+
 #ifdef TEST_PTXAS
 /* What is printed is PTX to NVIDIA's assembler too. */
 static void assemble(const char *path, const char *text, size_t len)
@@ -817,6 +845,7 @@ int main(void)
 		cmocka_unit_test(test_parse_operands_of_every_kind),
 		cmocka_unit_test(test_parse_immediates_take_the_type_of_the_operand),
 		cmocka_unit_test(test_parse_nested_scopes_are_flat_and_hidden_names_distinct),
+		cmocka_unit_test(test_parse_globals_of_functions_are_the_modules),
 		cmocka_unit_test(test_parse_labels_forward_backward_and_out_of_a_scope),
 		cmocka_unit_test(test_parse_label_of_the_nearest_scope_wins_though_it_comes_later),
 		cmocka_unit_test(test_parse_call_param_locals_share_space_between_sequences),

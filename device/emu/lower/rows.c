@@ -91,6 +91,8 @@ static void find_lives(struct scan *s, const struct gsb_ptx_cfg *cfg,
 	}
 	for (s->at = 0; s->at < s->func->n_insns; s->at++) {
 		gsb_ptx_insn_each_use(&s->func->insns[s->at], on_reg, s);
+		if (s->func->insns[s->at].op == GSB_PTX_OP_RET)
+			gsb_ptx_each_result(s->func, on_reg, s);
 		gsb_ptx_insn_each_def(&s->func->insns[s->at], on_reg, s);
 	}
 }
@@ -106,6 +108,7 @@ void gsb_emu_find_read(const struct gsb_ptx_func *func, bool *is_read)
 {
 	for (uint32_t i = 0; i < func->n_insns; i++)
 		gsb_ptx_insn_each_use(&func->insns[i], on_read, is_read);
+	gsb_ptx_each_result(func, on_read, is_read);
 }
 
 static int by_first(const void *a, const void *b)

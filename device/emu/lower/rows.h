@@ -19,7 +19,7 @@
 int gsb_emu_rows_assign(const struct gsb_ptx_func *func, const struct gsb_ptx_cfg *cfg,
 			struct gsb_arena *arena, uint32_t *rows, uint32_t *end);
 
-/* By register: whether any instruction reads it. @is_read is all false before. */
+/* By register: whether any instruction reads it, or the caller. @is_read is all false before. */
 void gsb_emu_find_read(const struct gsb_ptx_func *func, bool *is_read);
 
 /* Lane bytes of a register's row: 4, 8, 16; 0 for a predicate. */
