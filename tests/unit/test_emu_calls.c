@@ -126,10 +126,10 @@ static int32_t result_of(const char *body)
 		asprintf(
 			&text,
 			".version 7.8\n.target sm_90\n.address_size 64\n.global .b32 n = 40;\n"
-			".func (.reg .b32 r) f(.reg .b32 by) {\n.reg .b32 %%a<4>; .reg .pred %%p;\n"
+			".func (.reg .b32 r) f(.reg .b32 by, .reg .b32 x) {\n.reg .b32 %%a<4>; .reg .pred %%p;\n"
 			"%s }\n.visible .entry k(.param .u64 out) {\n"
 			".reg .b64 %%rd; .reg .b32 %%r<3>; ld.param.u64 %%rd, [out];\n"
-			"mov.b32 %%r1, 1; call (%%r2), f, (%%r1); st.global.u32 [%%rd], %%r2; ret; }\n",
+			"mov.b32 %%r1, 1; mov.b32 %%r0, 9; call (%%r2), f, (%%r1, %%r0); st.global.u32 [%%rd], %%r2; ret; }\n",
 			body) > 0);
 	t_gpu_init(&g, text);
 	out = t_alloc(&g, 4);
@@ -158,6 +158,14 @@ static void test_result_in_a_register_lives_until_the_return(void **state)
 	assert_int_equal(result_of("atom.global.add.u32 r, [n], by; ret;"), 40);
 }
 
+/* Parameters in registers are there from the start, also one that is written before it is read. */
+static void test_parameters_in_registers_have_places_of_their_own(void **state)
+{
+	(void)state;
+	assert_int_equal(result_of("mov.b32 %a1, by; mov.b32 x, 5; add.u32 r, %a1, x; ret;"), 6);
+	assert_int_equal(result_of("mov.b32 %a1, x; mov.b32 by, 5; add.u32 r, %a1, by; ret;"), 14);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +173,7 @@ int main(void)
 		cmocka_unit_test(test_indirect),
 		cmocka_unit_test(test_in_slices),
 		cmocka_unit_test(test_result_in_a_register_lives_until_the_return),
+		cmocka_unit_test(test_parameters_in_registers_have_places_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,10 @@ static void find_lives(struct scan *s, const struct gsb_ptx_cfg *cfg,
 		extend_set(s, live->out + (size_t)b * live->n_words, live->n_words,
 			   block->first + block->n_insns - 1);
 	}
+	for (uint32_t i = 0; i < s->func->n_params; i++) { /* all are written at the start */
+		if (s->func->params[i].reg != GSB_PTX_NONE)
+			extend(s, s->func->params[i].reg, 0, 0);
+	}
 	for (s->at = 0; s->at < s->func->n_insns; s->at++) {
 		gsb_ptx_insn_each_use(&s->func->insns[s->at], on_reg, s);
 		if (s->func->insns[s->at].op == GSB_PTX_OP_RET)
