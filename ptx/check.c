@@ -515,6 +515,8 @@ static void check_call_item(const struct context *c, struct gsb_ptx_operand *o,
 {
 	struct want w = {0};
 
+	if (o->kind == GSB_PTX_OPERAND_NONE && is_result)
+		return; /* nobody wants it */
 	if (o->kind == GSB_PTX_OPERAND_VAR) {
 		if (o->imm || o->var->space != GSB_PTX_SPACE_PARAM)
 			fail(c, "only a .param variable can be passed");

@@ -34,6 +34,7 @@ static void on_def(void *ctx, uint32_t reg)
 	set_bit(((struct sets *)ctx)->def, reg);
 }
 
+/* Each body ends with a ret: the parser adds one (body.c). */
 void gsb_ptx_each_result(const struct gsb_ptx_func *f, gsb_ptx_reg_fn *fn, void *ctx)
 {
 	for (uint32_t i = 0; i < f->n_rets; i++)
@@ -47,7 +48,7 @@ static void scan_block(const struct gsb_ptx_cfg *cfg, const struct gsb_ptx_block
 		const struct gsb_ptx_insn *in = &cfg->func->insns[i];
 
 		gsb_ptx_insn_each_use(in, on_use, s);
-		if (in->op == GSB_PTX_OP_RET) /* with a guard it ends no block */
+		if (in->op == GSB_PTX_OP_RET)
 			gsb_ptx_each_result(cfg->func, on_use, s);
 		if (in->guard == GSB_PTX_NONE)
 			gsb_ptx_insn_each_def(in, on_def, s);
@@ -63,11 +64,6 @@ struct flow {
 	uint32_t depth;
 	uint64_t steps;
 };
-
-static void on_result(void *ctx, uint32_t reg)
-{
-	set_bit(ctx, reg);
-}
 
 static void wait_for(struct flow *fl, uint32_t block)
 {
@@ -85,10 +81,8 @@ static bool update(struct flow *fl, uint32_t block)
 	bool changed = false;
 
 	for (uint32_t i = 0; i < b->n_succ; i++) {
-		if (b->succ[i] == GSB_PTX_EXIT(fl->cfg)) {
-			gsb_ptx_each_result(fl->cfg->func, on_result, fl->out + at);
+		if (b->succ[i] == GSB_PTX_EXIT(fl->cfg))
 			continue;
-		}
 		for (uint32_t w = 0; w < fl->n_words; w++)
 			fl->out[at + w] |= fl->in[(size_t)b->succ[i] * fl->n_words + w];
 	}

@@ -155,7 +155,34 @@ static void test_result_in_a_register_lives_until_the_return(void **state)
 				   "setp.eq.u32 %p, %a2, 8; @%p ret;\n"
 				   "mov.b32 %a3, 3; add.u32 r, %a3, %a3; ret;"),
 			 40);
+	assert_int_equal(result_of("bra M; E: ret; M: mov.b32 r, 40; mov.b32 %a1, 7;\n"
+				   "add.u32 %a2, %a1, by; st.global.u32 [n], %a2; bra E;"),
+			 40); /* a return that stands before */
 	assert_int_equal(result_of("atom.global.add.u32 r, [n], by; ret;"), 40);
+}
+
+/* "_" stands for a result that is not wanted; for an argument it does not. */
+static void test_result_may_be_dropped(void **state)
+{
+	static const char text[] =
+		".version 7.8\n.target sm_90\n.address_size 64\n"
+		".func (.reg .b32 r, .param .align 8 .b8 s[16]) g(.reg .b32 to) {\n"
+		"add.u32 r, to, 1; st.param.b64 [s], 5; ret; }\n"
+		".visible .entry k(.param .u64 out) {\n.reg .b64 %rd; .reg .b32 %r<3>;\n"
+		"ld.param.u64 %rd, [out]; mov.b32 %r1, 7; call (_, _), g, (%r1);\n"
+		"call (%r2, _), g, (%r1);\n"
+		"st.global.u32 [%rd], %r2; st.global.u32 [%rd+4], %r1; ret; }\n";
+	struct t_gpu g;
+	uint32_t *out;
+
+	(void)state;
+	t_gpu_init(&g, text);
+	out = t_alloc(&g, 8);
+	assert_int_equal(t_launch(&g, &(struct t_launch){.kernel = "k", .args = {&out}}),
+			 CUDA_SUCCESS);
+	assert_int_equal(out[0], 8);
+	assert_int_equal(out[1], 7);
+	t_gpu_finish(&g);
 }
 
 /* Parameters in registers are there from the start, also one that is written before it is read. */
@@ -173,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_indirect),
 		cmocka_unit_test(test_in_slices),
 		cmocka_unit_test(test_result_in_a_register_lives_until_the_return),
+		cmocka_unit_test(test_result_may_be_dropped),
 		cmocka_unit_test(test_parameters_in_registers_have_places_of_their_own),
 	};
 

@@ -96,6 +96,8 @@ static const struct {
 	 "call with 0 arguments where the function has 1"},
 	{".func (.param .b32 r) f(); .entry k() { call f; }",
 	 "call with 0 results where the function has 1"},
+	{".func g(.reg .b32 a); .entry k() { call g, (_); }",
+	 "operand 1 of call: a .param variable, a register or a constant is needed"},
 	{".func f(.param .b32 a); .entry k() { .param .b64 p; call f, (p); }",
 	 "its size differs from the parameter's"},
 	{".func f(.param .b32 a); .entry k(.param .b32 p) { call f, (p); }",
