@@ -7,6 +7,8 @@
 	1.5 /* of what its share comes to: two thirds of it on the whole leave half of it in every second */
 #define LEFT_LEAST 0.05 /* of the device that limits leave over: with less there is no floor */
 #define NO_LIMIT   1e9
+#define FILLS \
+	0.95 /* of the places of its rounds: with less, what has the device to itself leaves too much of it idle */
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -199,6 +201,40 @@ static bool is_worse(const struct standing *a, const struct standing *b)
 	       (double)b->busy_ns * a->of.limit * (double)a->of.claim->cap.alone_ns;
 }
 
+/* Its blocks do not fill the rounds that they take. */
+static bool leaves_room(const struct gsb_arch *arch, const struct gsb_work *w)
+{
+	const uint64_t places = (uint64_t)w->blocks_per_sm * arch->n_sms;
+	const uint64_t n = w->kernel.n_blocks;
+
+	return places && (double)n < FILLS * (double)((n + places - 1) / places * places);
+}
+
+bool gsb_cap_goes_between(const struct gsb_view *view, const struct gsb_work *w)
+{
+	return !w->claim->cap.percent && view->priority_greatest < view->priority_least &&
+	       leaves_room(view->arch, w);
+}
+
+static const struct gsb_work *any_kernel(const struct gsb_work *const *works, unsigned n,
+					 const struct gsb_claim *c)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (is_kernel_of(works[i], c))
+			return works[i];
+	return NULL;
+}
+
+/* By what it has ready, or else there. */
+static bool goes_between(const struct gsb_view *v, const struct gsb_claim *c)
+{
+	const struct gsb_work *w = any_kernel(v->ready, v->n_ready, c);
+
+	if (!w)
+		w = any_kernel(v->running, v->n_running, c);
+	return w && gsb_cap_goes_between(v, w);
+}
+
 struct gsb_owed gsb_cap_owed(const struct gsb_view *view, enum gsb_cap_kind kind,
 			     bool critical_apart)
 {
@@ -213,7 +249,7 @@ struct gsb_owed gsb_cap_owed(const struct gsb_view *view, enum gsb_cap_kind kind
 		    (critical_apart && c->critical))
 			continue;
 		s = look(view, c, limit_among(c, &w));
-		if (s.owed && (!most.of.claim || is_worse(&s, &most)))
+		if (s.owed && (!most.of.claim || is_worse(&s, &most)) && !goes_between(view, c))
 			most = s;
 	}
 	return most.of;

@@ -47,6 +47,7 @@ struct thought {
 	struct gsb_whatif whatif;
 	unsigned n;
 	bool trusted; /* all that there is to order by */
+	bool floors;  /* are what sees to shares */
 	bool all_short;
 	uint64_t least_ns;
 	struct candidate candidates[GSB_WHATIF_MAX];
@@ -150,6 +151,19 @@ static struct gsb_decision *issue(const struct thought *t, struct gsb_draft *a, 
 	return d;
 }
 
+/* The highest but that of critical tenants. */
+static int32_t urgent(const struct thought *t, const struct gsb_view *v)
+{
+	return v->priority_greatest +
+	       (t->terms.critical_first && v->priority_greatest < v->priority_least);
+}
+
+/* Below its floor, and nobody is held for it. */
+static bool goes_between(const struct thought *t, const struct gsb_work *w)
+{
+	return t->floors && w->claim->cap.owed && gsb_cap_goes_between(t->view, w);
+}
+
 static void let_copies_pass(const struct thought *t, struct gsb_draft *a)
 {
 	const struct gsb_view *v = a->view;
@@ -202,13 +216,6 @@ static bool is_taken(const struct gsb_view *v, const struct gsb_part *p)
 		    gsb_sm_ranges_overlap(p->sms, v->running[i]->sms))
 			return true;
 	return false;
-}
-
-/* The highest but that of critical tenants. */
-static int32_t urgent(const struct thought *t, const struct gsb_view *v)
-{
-	return v->priority_greatest +
-	       (t->terms.critical_first && v->priority_greatest < v->priority_least);
 }
 
 /* As long as it took so; where that is new to it nothing is said. */
@@ -614,6 +621,8 @@ static enum gsb_reason why_issue(const struct thought *t, const struct candidate
 {
 	if (c->due)
 		return gsb_share_why_due(t->view, t->view->ready[c->ready]);
+	if (goes_between(t, t->view->ready[c->ready]))
+		return GSB_REASON_SHARE;
 	if (t->trusted && t->all_short)
 		return GSB_REASON_SHORT;
 	if (!t->trusted)
@@ -639,6 +648,8 @@ static void say(const struct thought *t, struct gsb_draft *a, const unsigned *or
 		d = issue(t, a, c->ready, why_issue(t, c, order));
 		if (!d)
 			return;
+		if (goes_between(t, a->view->ready[c->ready]))
+			d->priority = urgent(t, a->view);
 		predict(t, c, d);
 	}
 }
@@ -669,6 +680,7 @@ unsigned gsb_coreside_decide(const struct gsb_view *view, struct gsb_policy_area
 	t->view = view;
 	t->terms = *terms;
 	t->n = 0;
+	t->floors = false;
 	let_critical_pass(t, &a);
 	if (a.n) /* at once: the others are planned beside it when it is there */
 		return a.n;
@@ -677,7 +689,8 @@ unsigned gsb_coreside_decide(const struct gsb_view *view, struct gsb_policy_area
 	owed = gsb_cap_owed(view, GSB_CAP_LIMIT, terms->critical_first);
 	if (!owed.claim) {
 		gsb_parts_plan(view, terms->rest, terms->critical_first, &t->parts);
-		if (!sees_to_shares(&t->parts))
+		t->floors = !sees_to_shares(&t->parts);
+		if (t->floors)
 			owed = gsb_cap_owed(view, GSB_CAP_FLOOR, terms->critical_first);
 	}
 	if (owed.claim) {

@@ -420,6 +420,74 @@ static void test_coreside_a_floor_is_owed_until_nothing_is_behind(void **state)
 	expect_gone(k, 1, GSB_REASON_CAP);
 }
 
+/* To hold everybody for blocks that leave half of the device idle would make the last of all end later: so they go between the others'. */
+static void test_coreside_holds_nobody_for_a_floor_of_who_leaves_room(void **state)
+{
+	struct policy_kit *k = *state;
+
+	make_four(k)->cap = (struct gsb_cap){.busy_ns = 1000 * MS,
+					     .alone_ns = 100 * MS,
+					     .until_ns = k->view.now_ns,
+					     .owed = true};
+	k->ready[1].kernel.n_blocks = 4 * 132;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 4);
+	expect_gone(k, 1, GSB_REASON_SHARE);
+	assert_int_equal(policy_kit_said(k, 1)->priority, k->view.priority_greatest);
+	assert_int_equal(policy_kit_said(k, 0)->priority, 0);
+	k->claims[1].cap.owed = false;
+	k->claims[1].cap.busy_ns = 0;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 4);
+	assert_int_equal(policy_kit_said(k, 1)->priority, 0);
+}
+
+/* A last round of a few blocks leaves as much. */
+static void test_coreside_holds_nobody_for_a_floor_of_who_begins_a_round(void **state)
+{
+	struct policy_kit *k = *state;
+
+	make_four(k)->cap = (struct gsb_cap){.busy_ns = 1000 * MS,
+					     .alone_ns = 100 * MS,
+					     .until_ns = k->view.now_ns,
+					     .owed = true};
+	k->ready[1].kernel.n_blocks = 8 * 132 + 1;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 4);
+	k->ready[1].kernel.n_blocks = 16 * 132;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1);
+	expect_gone(k, 1, GSB_REASON_CAP);
+}
+
+/* Who fills the device is not held up by who is owed more and goes between. */
+static void test_coreside_gives_the_device_to_who_fills_it(void **state)
+{
+	struct policy_kit *k = *state;
+
+	make_four(k)->cap = (struct gsb_cap){.busy_ns = 9000 * MS,
+					     .alone_ns = 100 * MS,
+					     .until_ns = k->view.now_ns,
+					     .owed = true};
+	k->ready[1].kernel.n_blocks = 132;
+	k->claims[2].cap = (struct gsb_cap){
+		.busy_ns = 1000 * MS, .alone_ns = 100 * MS, .until_ns = k->view.now_ns};
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1);
+	expect_gone(k, 2, GSB_REASON_CAP);
+}
+
+/* Its own limit is a promise, and without priorities nothing goes between. */
+static void test_coreside_gives_the_device_for_a_limit_of_who_leaves_room(void **state)
+{
+	struct policy_kit *k = *state;
+
+	make_four(k);
+	k->ready[1].kernel.n_blocks = 132;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1);
+	expect_gone(k, 1, GSB_REASON_CAP);
+	k->claims[1].cap = (struct gsb_cap){
+		.busy_ns = 1000 * MS, .alone_ns = 100 * MS, .until_ns = k->view.now_ns};
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 4);
+	k->view.priority_greatest = 0;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1);
+}
+
 static void test_coreside_limits_come_before_floors(void **state)
 {
 	struct policy_kit *k = *state;
@@ -478,6 +546,10 @@ int main(void)
 		CASE(test_coreside_sms_that_may_be_missed_are_groups),
 		CASE(test_coreside_owes_half_a_share_to_who_has_no_limit),
 		CASE(test_coreside_a_floor_is_owed_until_nothing_is_behind),
+		CASE(test_coreside_holds_nobody_for_a_floor_of_who_leaves_room),
+		CASE(test_coreside_holds_nobody_for_a_floor_of_who_begins_a_round),
+		CASE(test_coreside_gives_the_device_to_who_fills_it),
+		CASE(test_coreside_gives_the_device_for_a_limit_of_who_leaves_room),
 		CASE(test_coreside_limits_come_before_floors),
 		CASE(test_priority_critical_tenants_are_above_limits),
 	};
