@@ -49,6 +49,7 @@ struct gsb_auction {
 	bool strangers;	  /* others have kernels here */
 	bool cooperative; /* one of their kernels can have no part */
 	bool brief;	  /* gsb_auction_is_brief() */
+	bool soon;	  /* that, or gsb_auction_ends_soon() */
 	bool starves; /* beside each other on all SMs somebody has less than its share, for long enough to be helped at a cost */
 	unsigned n;
 	struct gsb_contender of[GSB_PARTS_MAX];
@@ -74,6 +75,8 @@ bool gsb_auction_will_stay(const struct gsb_auction *a, bool for_a_trial);
 bool gsb_auction_will_stay_for(const struct gsb_auction *a, unsigned n);
 /* All that they have done and what stands there is less than anybody may have to wait for, and nobody is to have more than another. */
 bool gsb_auction_is_brief(const struct gsb_auction *a);
+/* The same with all that is expected of them, less than a second: where it was asked for in advance the end is in sight. */
+bool gsb_auction_ends_soon(const struct gsb_auction *a);
 /* Who is to be measured alone, if that can be: of whom that is not known there is nothing to compare with. */
 const struct gsb_claim *gsb_auction_next_alone(const struct gsb_auction *a);
 bool gsb_auction_all_known(const struct gsb_auction *a);
@@ -118,6 +121,9 @@ struct gsb_split gsb_split_shared(const struct gsb_auction *a);
  * alone. So who has most to do is not made to end after all others by what is fair to them meanwhile.
  */
 double gsb_split_end_ns(const struct gsb_auction *a, const double *speeds);
+/* The same when they have had other speeds for so long before. */
+double gsb_split_end_after_ns(const struct gsb_auction *a, const double *speeds,
+			      const double *before, double for_ns);
 /* So much better for the mean tenant than @other, and no worse than @none for all together and at their end, or little where that makes it fair. */
 bool gsb_split_gains(const struct gsb_auction *a, const struct gsb_split *s,
 		     const struct gsb_split *other, const struct gsb_split *none, double gain);

@@ -46,13 +46,12 @@ static void put_first(struct gsb_habits *h, unsigned from, uint64_t launch)
 	h->launch[0] = launch;
 }
 
-/* Of the device as of a thing that has so many places for its blocks. */
-static float filled(const struct gsb_arch *arch, const struct gsb_work *w)
+/* The device as a thing that has so many places for its blocks. */
+static float rounds(const struct gsb_arch *arch, const struct gsb_work *w)
 {
 	double places = (double)w->blocks_per_sm * arch->n_sms;
 
-	return places > (double)w->kernel.n_blocks ? (float)((double)w->kernel.n_blocks / places)
-						   : 1;
+	return places > 0 ? (float)((double)w->kernel.n_blocks / places) : 0;
 }
 
 /* Those before place n were seen since the last new one came: as each goes to the front, a count of them tells. */
@@ -98,7 +97,8 @@ void gsb_claim_note_habit(struct gsb_claim *c, const struct gsb_arch *arch,
 		note_new(h, w->code);
 	put_first(h, at < GSB_N_HABITS ? at : GSB_N_HABITS - 1, w->launch);
 	note_depth(h, w->stream, *w->n_queued);
-	h->filled = filled(arch, w);
+	h->rounds = rounds(arch, w);
+	h->filled = h->rounds > 0 && h->rounds < 1 ? h->rounds : 1;
 	h->limits = gsb_shape_of_manner(w->shapes, w->n_shapes, GSB_LIMIT_HALF) != 0;
 	h->hints = gsb_shape_of_manner(w->shapes, w->n_shapes, GSB_MANNER_HINT) != 0;
 	h->ended_ns = now_ns;

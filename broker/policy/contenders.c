@@ -18,6 +18,8 @@
 	4 /* and while it is away for no more than this part of its kernel's time, or GSB_CLAIM_PAUSE_NS */
 #define BRIEF_NS \
 	500000000 /* who has nothing for half of a second and its share of the rest has half of it over any second */
+#define SOON_NS \
+	1000000000 /* and where all is over in a second nobody has less than all that he wants over one */
 
 static struct gsb_estimated alone(const struct gsb_view *v, const struct gsb_claim *c, unsigned i)
 {
@@ -169,19 +171,32 @@ bool gsb_auction_will_stay(const struct gsb_auction *a, bool for_a_trial)
 	return gsb_auction_will_stay_for(a, for_a_trial && !a->starves ? STAYS : STAYS_KNOWN);
 }
 
+static bool are_weights_alike(const struct gsb_auction *a)
+{
+	for (unsigned i = 1; i < a->n; i++)
+		if (a->of[i].claim->weight != a->of[0].claim->weight)
+			return false;
+	return true;
+}
+
 bool gsb_auction_is_brief(const struct gsb_auction *a)
 {
 	double ns = 0;
 
-	for (unsigned i = 0; i < a->n; i++) {
-		const struct gsb_contender *c = &a->of[i];
+	for (unsigned i = 0; i < a->n; i++)
+		ns += ((double)a->of[i].claim->habits.n_again + (double)a->of[i].n_queued) *
+		      gsb_contender_launch_ns(&a->of[i]);
+	return are_weights_alike(a) && ns < BRIEF_NS;
+}
 
-		if (c->claim->weight != a->of[0].claim->weight)
-			return false;
-		ns += ((double)c->claim->habits.n_again + (double)c->n_queued) *
-		      gsb_contender_launch_ns(c);
-	}
-	return ns < BRIEF_NS;
+bool gsb_auction_ends_soon(const struct gsb_auction *a)
+{
+	double ns = 0;
+
+	for (unsigned i = 0; i < a->n; i++)
+		ns += (a->of[i].claim->habits.n_again + expected(&a->of[i])) *
+		      gsb_contender_launch_ns(&a->of[i]);
+	return are_weights_alike(a) && ns < SOON_NS;
 }
 
 /* Who is to be measured alone, if that can be: of whom that is not known there is nothing to compare with. */

@@ -46,7 +46,7 @@ static double speed(const struct gsb_auction *a, unsigned i, const struct settin
 	for (unsigned k = 0; k < h->n; k++) {
 		struct gsb_estimated e = seen(a->view, h->launch[k], s, beside(a, i));
 
-		if (e.n < s->n_least && beside(a, i) && (s->sharing == GSB_SMS_OWN || !a->brief))
+		if (e.n < s->n_least && beside(a, i) && (s->sharing == GSB_SMS_OWN || !a->soon))
 			e = seen(a->view, h->launch[k], s, 0);
 		if (e.n < s->n_least)
 			return 0;
@@ -81,8 +81,30 @@ static void bound_from_fewer(const struct gsb_auction *a, uint32_t over, struct 
 	}
 }
 
+/* Blocks are there in whole rounds, of which the last may be nearly empty. */
+static double rounds_on(const struct gsb_habits *h, double all, double sms)
+{
+	return ceil(h->rounds * all / sms - 1e-6);
+}
+
+/*
+ * So fast at least, having speed @y1 on @x1 SMs: in proportion; and what ends soon has no time to find out that its grid takes more rounds
+ * there than in proportion.
+ */
+static double least_on(const struct gsb_auction *a, unsigned i, double sms, double x1, double y1)
+{
+	const struct gsb_habits *h = &a->of[i].claim->habits;
+	const double all = a->view->arch->n_sms;
+	double part = sms / x1;
+
+	if (a->soon && h->n == 1 && h->rounds > 0)
+		part = fmin(part, rounds_on(h, all, x1) / rounds_on(h, all, sms));
+	return y1 * part;
+}
+
 /* From the right: not faster than on more SMs, nor than it went on; and not slower than in proportion. On all it has speed 1. */
-static void bound_from_more(const struct gsb_auction *a, uint32_t over, struct gsb_part_curve *c)
+static void bound_from_more(const struct gsb_auction *a, unsigned i, uint32_t over,
+			    struct gsb_part_curve *c)
 {
 	double all = a->view->arch->n_sms;
 	struct line l = {all, 1, all + 1, 1};
@@ -95,7 +117,7 @@ static void bound_from_more(const struct gsb_auction *a, uint32_t over, struct g
 			c->least = u;
 		}
 		c->high[u] = fmin(c->high[u], fmin(l.y1, at(&l, sms)));
-		c->low[u] = fmax(c->low[u], l.y1 * sms / l.x1);
+		c->low[u] = fmax(c->low[u], least_on(a, i, sms, l.x1, l.y1));
 	}
 	for (uint32_t u = 1; u <= a->n_units; u++)
 		c->high[u] = fmax(c->high[u], c->low[u]);
@@ -171,7 +193,7 @@ static void bound(struct gsb_auction *a, unsigned i)
 	find_known(a, i, over, c);
 	c->least = a->n_units;
 	bound_from_fewer(a, over, c);
-	bound_from_more(a, over, c);
+	bound_from_more(a, i, over, c);
 	bound_hope(a, &a->of[i]);
 }
 
@@ -204,7 +226,7 @@ static void find_least_speeds(struct gsb_auction *a)
 {
 	double sum;
 
-	a->starves = somebody_starves(a) && !a->brief;
+	a->starves = somebody_starves(a) && !a->soon;
 	sum = had_in_sum(a);
 	for (unsigned i = 0; i < a->n; i++) {
 		struct gsb_contender *c = &a->of[i];
@@ -217,13 +239,14 @@ static void find_least_speeds(struct gsb_auction *a)
 }
 
 /*
- * Of everybody; false: of one it is not known how fast it is on shared SMs. What is brief there is no time to make good in, so only what was seen in this
+ * Of everybody; false: of one it is not known how fast it is on shared SMs. What ends soon there is no time to make good in, so only what was seen in this
  * very company counts.
  */
 bool gsb_curves_find(struct gsb_auction *a)
 {
 	a->brief = gsb_auction_is_brief(a);
-	if (a->brief && (a->strangers || a->n > 2))
+	a->soon = a->brief || gsb_auction_ends_soon(a);
+	if (a->soon && (a->strangers || a->n > 2))
 		return false;
 	for (unsigned i = 0; i < a->n; i++) {
 		a->of[i].shared = speed(a, i,

@@ -10,26 +10,39 @@
 #include "broker/policy/auction.h"
 
 #define MEASURED_BY 2	 /* launches of each */
-#define TRIAL_LOSS  0.01 /* of the time to the end of what is brief, for all trials */
+#define TRIAL_LOSS  0.01 /* of the time to the end of what ends soon, for all trials, */
+#define SURE	    4	 /* where so many values say how fast each is without */
 #define TRIES \
 	5 /* splits; kernels of few rounds have steps in their curves, and would be tried on all */
 
 /* ---- what is best ---- */
 
+/* One of both is enough to give a split up. */
 static unsigned n_tried(const struct gsb_auction *a)
 {
 	unsigned n = 0;
 
 	for (uint32_t u = 1; u < a->n_units; u++)
-		n += a->of[0].part.known[u] > 0;
+		n += a->of[0].part.known[u] > 0 ||
+		     (a->n == 2 && a->of[1].part.known[a->n_units - u] > 0);
 	return n;
+}
+
+/* What too few have said may look cheap by chance, and is looked at again with each launch until it does. */
+static bool is_rash(const struct gsb_auction *a)
+{
+	for (unsigned i = 0; a->soon && i < a->n; i++)
+		if (a->of[i].n_shared < SURE)
+			return true;
+	return false;
 }
 
 /* Two by themselves: beside others nothing would be learnt that holds without them. @fair: they have their shares as it is. */
 static bool may_try(const struct gsb_auction *a, bool fair)
 {
-	return !a->strangers && a->n == 2 && !(fair && gsb_auction_is_of_one_kernel(a)) &&
-	       gsb_auction_will_stay(a, true) && n_tried(a) < TRIES;
+	return !a->strangers && a->n == 2 && !is_rash(a) &&
+	       !(fair && gsb_auction_is_of_one_kernel(a)) && gsb_auction_will_stay(a, true) &&
+	       n_tried(a) < TRIES;
 }
 
 static void hand_out(const struct gsb_auction *a, const struct gsb_split *s, struct gsb_parts *out)
@@ -53,34 +66,62 @@ static bool anybody_has_a_part(const struct gsb_auction *a)
 	return false;
 }
 
-/* The split that is in use is being tried: somebody has not been measured on it yet. Then it stays. */
+/*
+ * The split that is in use is being tried: somebody has not been measured on it yet. Then it stays, unless somebody who was has less than it may be left:
+ * what ends soon has no time to hear the rest.
+ */
 static bool is_trying(const struct gsb_auction *a, const struct gsb_split *now)
 {
-	for (unsigned i = 0; now->sum > 0 && i < a->n; i++)
-		if (a->of[i].part.known[now->units[i]] <= 0)
-			return true;
-	return false;
+	bool trying = false;
+
+	for (unsigned i = 0; now->sum > 0 && i < a->n; i++) {
+		double known = a->of[i].part.known[now->units[i]];
+
+		if (a->soon && known > 0 && known < a->of[i].least_speed)
+			return false;
+		trying |= known <= 0;
+	}
+	return trying;
+}
+
+/* All end so much later when they have those speeds for so long, and then share all SMs: who ends last may lose more than all together. */
+static double puts_off_ns(const struct gsb_auction *a, const double *speeds, double for_ns)
+{
+	double shared[GSB_PARTS_MAX];
+
+	for (unsigned i = 0; i < a->n; i++)
+		shared[i] = a->of[i].shared;
+	return gsb_split_end_after_ns(a, shared, speeds, for_ns) - gsb_split_end_ns(a, shared);
+}
+
+/* As fast as it must be where it is brief; else half as much faster as may be hoped for. */
+static double doubted(const struct gsb_auction *a, const struct gsb_part_curve *c, uint32_t units)
+{
+	return a->brief ? c->low[units] : (c->low[units] + c->high[units]) / 2;
 }
 
 /*
- * What is lost if the split is no better than it must be: for as long as the launches take that measure it what sharing gained, and half a launch until
- * all are where they belong. Those before cost as much. What is brief must not end later by more than a hundredth for it.
+ * What is lost if the split is no better than it must be: for as long as the launches take that measure it what sharing gained, or by how much that puts off
+ * the end, and half a launch until all are where they belong. Those before cost as much, and as long to leave if
+ * that may be what there is without. What ends soon must not end later by more than a hundredth for it.
  */
 static bool is_cheap(const struct gsb_auction *a, const struct gsb_split *s,
 		     const struct gsb_split *none)
 {
-	double lost = none->sum, longest = 0, takes = 0;
+	double speeds[GSB_PARTS_MAX], lost = none->sum, longest = 0, takes = 0, low = 0, leave;
 
 	for (unsigned i = 0; i < a->n; i++) {
-		double low = a->of[i].part.low[s->units[i]],
-		       launch = gsb_contender_launch_ns(&a->of[i]);
+		double launch = gsb_contender_launch_ns(&a->of[i]);
 
-		lost -= low;
+		speeds[i] = doubted(a, &a->of[i].part, s->units[i]);
+		low += a->of[i].part.low[s->units[i]];
+		lost -= speeds[i];
 		longest = fmax(longest, launch);
-		takes = fmax(takes, MEASURED_BY * launch / low);
+		takes = fmax(takes, MEASURED_BY * launch / speeds[i]);
 	}
-	lost = fmax(0, lost) * takes + longest / 2;
-	return !a->brief || (n_tried(a) + 1) * lost <= TRIAL_LOSS * none->end_ns;
+	lost = fmax(fmax(0, lost) * takes, puts_off_ns(a, speeds, takes)) + longest / 2;
+	leave = low < none->sum ? longest / 2 : 0;
+	return !a->soon || lost + n_tried(a) * (lost + leave) <= TRIAL_LOSS * none->end_ns;
 }
 
 /* Each change from one to the other costs a launch or so: the one that there is stays while it is about as good. */

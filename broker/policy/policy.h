@@ -58,6 +58,7 @@ struct gsb_habits {
 	uint32_t stream, n_queued; /* of the last: its stream, and what was in that when it ended */
 	uint64_t code;		   /* of all of them; 0: they are of several kernels */
 	float filled;		   /* the part of the device that the last had blocks for, 0 .. 1 */
+	float rounds;		   /* so many times the device: of the last; 0: not known */
 	bool limits,
 		hints; /* the last may be launched with a part of its blocks, and so that it leaves the L2 to others: shape.h */
 	uint64_t ended_ns; /* device time when the last had ended */

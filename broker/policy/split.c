@@ -67,11 +67,17 @@ static int next_end(const struct gsb_auction *a, const double *left, const doubl
 
 double gsb_split_end_ns(const struct gsb_auction *a, const double *speeds)
 {
-	double left[GSB_PARTS_MAX], sum = 0, end = 0;
+	return gsb_split_end_after_ns(a, speeds, speeds, 0);
+}
+
+double gsb_split_end_after_ns(const struct gsb_auction *a, const double *speeds,
+			      const double *before, double for_ns)
+{
+	double left[GSB_PARTS_MAX], sum = 0, end = for_ns;
 	int next;
 
 	for (unsigned i = 0; i < a->n; i++) {
-		left[i] = gsb_contender_expected_ns(&a->of[i]);
+		left[i] = gsb_contender_expected_ns(&a->of[i]) - for_ns * before[i];
 		sum += speeds[i];
 	}
 	while ((next = next_end(a, left, speeds)) >= 0) {

@@ -677,6 +677,88 @@ static void test_plan_tries_nothing_that_could_make_what_is_brief_longer(void **
 	expect_none(k);
 }
 
+/*
+ * Two of which all stands there, and is over in less than a second but more than half of one. Each was seen alone, and @n times three beside the
+ * other, at that speed.
+ */
+static void add_bounded(struct policy_kit *k, const double *speeds, const uint32_t *queued,
+			unsigned n)
+{
+	struct gsb_work *w[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		w[i] = add_tenant(k, 100);
+		w[i]->n_queued = &queued[i];
+		k->claims[i].habits.n_again = 20;
+		k->claims[i].habits.n_came = 0;
+		saw(k, w[i], GSB_ALL_SMS, SHORT, (struct gsb_company){0});
+	}
+	for (unsigned i = 0; i < 2; i++)
+		for (unsigned times = 0; times < n; times++)
+			saw(k, w[i], GSB_ALL_SMS, SHORT / speeds[i],
+			    (struct gsb_company){.shared = true, .met = true, .code = w[!i]->code});
+}
+
+static const uint32_t alike[] = {40, 40}, first_longer[] = {90, 33};
+
+/* The least of a few values may be far off, and each launch is one more chance for it. */
+static void test_plan_tries_nothing_for_what_few_launches_said(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_bounded(k, (const double[]){0.5, 0.5}, alike, 1);
+	expect_none(k);
+	for (unsigned i = 0; i < 2; i++)
+		saw(k, &k->ready[i], GSB_ALL_SMS, SHORT / 0.5,
+		    (struct gsb_company){.shared = true, .met = true, .code = k->ready[!i].code});
+	expect_split(k, 64);
+}
+
+/* The first is known there, and has too little: that it waits for the second to be known would make the end later. */
+static void test_plan_gives_a_trial_up_where_somebody_has_too_little(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_bounded(k, (const double[]){0.5, 0.5}, alike, 2);
+	expect_split(k, 64);
+	policy_kit_start(k, 0);
+	k->running[0].sms = (struct gsb_sm_range){0, 64};
+	expect_split(k, 64);
+	saw(k, &k->ready[0], (struct gsb_sm_range){0, 64}, SHORT / 0.3,
+	    (struct gsb_company){.shared = true, .mixed = true});
+	expect_none(k);
+}
+
+/* Together they would lose nothing, but who has most to do would. */
+static void test_plan_tries_nothing_that_makes_the_longest_wait(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_bounded(k, (const double[]){0.98, 0.45}, first_longer, 2);
+	expect_none(k);
+}
+
+static void test_plan_tries_what_the_longest_does_not_wait_for(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_bounded(k, (const double[]){0.8, 0.45}, first_longer, 2);
+	expect_split(k, 64);
+}
+
+/* The first needs a quarter of the SMs. On the rest a grid that fills the device once takes two rounds, and not four thirds of one. */
+static void test_plan_counts_the_rounds_of_what_ends_soon(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_bounded(k, (const double[]){0.65, 0.65}, alike, 1);
+	saw(k, &k->ready[0], (struct gsb_sm_range){0, 32}, SHORT,
+	    (struct gsb_company){.shared = true, .mixed = true});
+	expect_none(k);
+	k->claims[1].habits.rounds = 8;
+	expect_split(k, 32);
+}
+
 /* The first is known there, and looks better elsewhere; the second has not ended its launch. */
 static void test_plan_waits_for_the_slower_one_before_it_tries_another(void **state)
 {
@@ -871,6 +953,11 @@ int main(void)
 		CASE(test_plan_fairness_may_cost_a_little_in_sum),
 		CASE(test_plan_fairness_costs_not_much_in_sum),
 		CASE(test_plan_tries_nothing_that_could_make_what_is_brief_longer),
+		CASE(test_plan_tries_nothing_for_what_few_launches_said),
+		CASE(test_plan_gives_a_trial_up_where_somebody_has_too_little),
+		CASE(test_plan_tries_nothing_that_makes_the_longest_wait),
+		CASE(test_plan_tries_what_the_longest_does_not_wait_for),
+		CASE(test_plan_counts_the_rounds_of_what_ends_soon),
 		CASE(test_plan_waits_for_the_slower_one_before_it_tries_another),
 		CASE(test_plan_does_not_part_what_loses_by_it),
 		CASE(test_plan_goes_by_what_was_seen_in_this_company),
