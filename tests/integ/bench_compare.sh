@@ -54,6 +54,20 @@ compare_of_drawn_loads_alone_shows_their_distribution() {
 	expect_match "$(cat "$dir/out")" 'times: 40'
 }
 
+# The second load of two is the first from the next seed on.
+compare_of_drawn_loads_from_a_seed() {
+	local two one n=0
+	two=$(compare --workload drawn --drawn 2 --policy serial | awk '$1 == "serial" { print $3, $6 }') || fail "it fails"
+	for seed in 0 1; do
+		one=$(compare --workload drawn --drawn 1 --drawn-from "$seed" --policy serial | awk '$1 == "serial" { print $2 }')
+		case " $two " in *" $one "*) n=$((n + 1)) two=${two/$one/} ;; esac
+	done
+	expect_equal "$n" 2
+	status_of compare --workload drawn --drawn-from x
+	expect_equal "$status" 2
+	expect_match "$output" 'drawn-from x: must be a number'
+}
+
 # Nothing ends before the best of all orders, and one tenant at a time ends after it.
 compare_of_drawn_loads_with_the_best_order() {
 	compare --workload drawn --drawn 1 --drawn-best --policy fifo --policy serial --policy coreside >"$dir/out" || fail "it fails"
@@ -197,6 +211,7 @@ run_case compare_of_loads_says_what_is_wrong
 run_case compare_repeats_and_keeps_to_its_bounds
 run_case compare_writes_json_and_pictures
 run_case compare_of_drawn_loads_alone_shows_their_distribution
+run_case compare_of_drawn_loads_from_a_seed
 run_case compare_of_drawn_loads_with_the_best_order
 run_case compare_says_what_is_wrong
 [ "$failures" -eq 0 ]

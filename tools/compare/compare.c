@@ -66,6 +66,7 @@ enum {
 	OPT_FULL,
 	OPT_POLICY,
 	OPT_DRAWN,
+	OPT_DRAWN_FROM,
 	OPT_TIMES,
 	OPT_BEST,
 	OPT_PLOT,
@@ -96,6 +97,7 @@ static const struct argp_option options[] = {
 	{"scale", OPT_SCALE, "S", 0, "of the data set (default 1/256)", 1},
 	{"options", OPT_OPTIONS, "TEXT", 0, "more options of gpu_db run", 1},
 	{"drawn", OPT_DRAWN, "N", 0, "drawn loads through the simulator (default 20)", 1},
+	{"drawn-from", OPT_DRAWN_FROM, "SEED", 0, "of the first of them (default 0)", 1},
 	{"drawn-times", OPT_TIMES, "N", 0,
 	 "each tenant of them repeats one kernel so often, and that lives on a unit (default: eight kernels once)",
 	 1},
@@ -294,6 +296,9 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 	case OPT_SCALE: c->scale = arg; return 0;
 	case OPT_OPTIONS: c->program.options = arg; return 0;
 	case OPT_DRAWN: c->n_drawn = count_of(state, "drawn", arg, 0, 100000); return 0;
+	case OPT_DRAWN_FROM:
+		c->drawn_from = count_of(state, "drawn-from", arg, 0, 1000000000);
+		return 0;
 	case OPT_BEST: c->against_best = true; return 0;
 	case OPT_TIMES:
 		c->n_times = count_of(state, "drawn-times", arg, 1, GSB_RANDOM_TIMES_MAX);

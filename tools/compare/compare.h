@@ -45,6 +45,7 @@ struct gsb_contest {
 	/* queries */
 	struct gsb_query_program program;
 	const char *scale, *plot;
+	uint32_t drawn_from; /* seed of the first load that is drawn */
 	uint32_t n_drawn,
 		n_times; /* loads; that each tenant of one repeats its kernel, 0: it has several, once */
 	bool against_best; /* small drawn loads, held against the best of all orders */

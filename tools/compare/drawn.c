@@ -59,18 +59,19 @@ static void add(struct tally *t, unsigned i, const struct gsb_sim_comparison *c,
 
 static struct gsb_random_load draw(const struct gsb_contest *c, unsigned i)
 {
+	const unsigned seed = c->drawn_from + i;
 	struct gsb_random_load p = {
-		.seed = i,
-		.n_tenants = 2 + i % 7,
+		.seed = seed,
+		.n_tenants = 2 + seed % 7,
 		.n_kernels = c->n_times ? 1 : N_KERNELS,
 		.n_times = c->n_times,
 		.units = c->n_times,
 	};
 
 	if (c->against_best) {
-		p.n_tenants = small[i % GSB_ARRAY_LEN(small)].n_tenants;
-		p.n_kernels = small[i % GSB_ARRAY_LEN(small)].n_kernels;
-		p.units = i / GSB_ARRAY_LEN(small) % 2;
+		p.n_tenants = small[seed % GSB_ARRAY_LEN(small)].n_tenants;
+		p.n_kernels = small[seed % GSB_ARRAY_LEN(small)].n_kernels;
+		p.units = seed / GSB_ARRAY_LEN(small) % 2;
 	}
 	return p;
 }
@@ -170,6 +171,7 @@ static void report(const struct gsb_contest *c, const struct gsb_arch *arch, str
 	}
 	report_fact_text(&r, "arch", arch->name);
 	report_fact_number(&r, "drawn_loads", "%u", c->n_drawn);
+	report_fact_number(&r, "first_seed", "%u", c->drawn_from);
 	report_fact_number(&r, "times", "%u", c->n_times ? c->n_times : 1);
 	report_finish(&r);
 }
