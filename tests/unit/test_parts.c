@@ -746,6 +746,15 @@ static void test_plan_tries_what_the_longest_does_not_wait_for(void **state)
 	expect_split(k, 64);
 }
 
+/* What was done counts, too: more than half of a second is not brief, and what is hoped for may be ventured. */
+static void test_plan_tries_what_may_pay_where_it_is_not_brief(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_bounded(k, (const double[]){0.7, 0.7}, alike, 2);
+	expect_split(k, 64);
+}
+
 /* The first needs a quarter of the SMs. On the rest a grid that fills the device once takes two rounds, and not four thirds of one. */
 static void test_plan_counts_the_rounds_of_what_ends_soon(void **state)
 {
@@ -957,6 +966,7 @@ int main(void)
 		CASE(test_plan_gives_a_trial_up_where_somebody_has_too_little),
 		CASE(test_plan_tries_nothing_that_makes_the_longest_wait),
 		CASE(test_plan_tries_what_the_longest_does_not_wait_for),
+		CASE(test_plan_tries_what_may_pay_where_it_is_not_brief),
 		CASE(test_plan_counts_the_rounds_of_what_ends_soon),
 		CASE(test_plan_waits_for_the_slower_one_before_it_tries_another),
 		CASE(test_plan_does_not_part_what_loses_by_it),
