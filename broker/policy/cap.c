@@ -9,6 +9,7 @@
 #define NO_LIMIT   1e9
 #define FILLS \
 	0.95 /* of the places of its rounds: with less, what has the device to itself leaves too much of it idle */
+#define HELPED_NS 500000000 /* so far behind its floor, it is not by what it was given instead */
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -225,14 +226,16 @@ static const struct gsb_work *any_kernel(const struct gsb_work *const *works, un
 	return NULL;
 }
 
-/* By what it has ready, or else there. */
-static bool goes_between(const struct gsb_view *v, const struct gsb_claim *c)
+/* By what it has ready, or else there. Whose blocks get in and starve there, as beside older ones that keep a unit full, falls further behind, and is not helped. */
+static bool is_helped(const struct gsb_view *v, const struct standing *s)
 {
+	const struct gsb_claim *c = s->of.claim;
 	const struct gsb_work *w = any_kernel(v->ready, v->n_ready, c);
 
 	if (!w)
 		w = any_kernel(v->running, v->n_running, c);
-	return w && gsb_cap_goes_between(v, w);
+	return w && gsb_cap_goes_between(v, w) &&
+	       behind_ns(&c->cap, s->of.limit, s->busy_ns) <= HELPED_NS;
 }
 
 struct gsb_owed gsb_cap_owed(const struct gsb_view *view, enum gsb_cap_kind kind,
@@ -249,7 +252,7 @@ struct gsb_owed gsb_cap_owed(const struct gsb_view *view, enum gsb_cap_kind kind
 		    (critical_apart && c->critical))
 			continue;
 		s = look(view, c, limit_among(c, &w));
-		if (s.owed && (!most.of.claim || is_worse(&s, &most)) && !goes_between(view, c))
+		if (s.owed && (!most.of.claim || is_worse(&s, &most)) && !is_helped(view, &s))
 			most = s;
 	}
 	return most.of;

@@ -52,7 +52,7 @@ enum gsb_cap_kind { GSB_CAP_LIMIT, GSB_CAP_FLOOR };
 /*
  * gsb_cap_goes_between() - how a floor is held for the tenant of @w where it is owed
  * Where its blocks do not fill the rounds that they take, to hold everybody else for it would leave room idle, and what is idle makes the last of all end later. So it
- * goes between the others' blocks, on a queue of the highest priority, and nobody is held. False: it has the device to itself, as by a limit of its own, and where there
+ * goes between the others' blocks, on a queue of the highest priority, and nobody is held, unless it falls half a second behind all the same. False: it has the device to itself, as by a limit of its own, and where there
  * are no priorities.
  */
 bool gsb_cap_goes_between(const struct gsb_view *view, const struct gsb_work *w);

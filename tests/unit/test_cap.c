@@ -461,7 +461,7 @@ static void test_coreside_gives_the_device_to_who_fills_it(void **state)
 {
 	struct policy_kit *k = *state;
 
-	make_four(k)->cap = (struct gsb_cap){.busy_ns = 9000 * MS,
+	make_four(k)->cap = (struct gsb_cap){.busy_ns = 1100 * MS,
 					     .alone_ns = 100 * MS,
 					     .until_ns = k->view.now_ns,
 					     .owed = true};
@@ -470,6 +470,22 @@ static void test_coreside_gives_the_device_to_who_fills_it(void **state)
 		.busy_ns = 1000 * MS, .alone_ns = 100 * MS, .until_ns = k->view.now_ns};
 	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1);
 	expect_gone(k, 2, GSB_REASON_CAP);
+}
+
+/* Its blocks get in, and starve beside older ones: priority does not reach inside an SM. */
+static void test_coreside_gives_the_device_to_who_is_not_helped_between(void **state)
+{
+	struct policy_kit *k = *state;
+
+	make_four(k)->cap = (struct gsb_cap){.busy_ns = 1100 * MS,
+					     .alone_ns = 100 * MS,
+					     .until_ns = k->view.now_ns,
+					     .owed = true};
+	k->ready[1].kernel.n_blocks = 132;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 4);
+	k->claims[1].cap.busy_ns += MS;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1);
+	expect_gone(k, 1, GSB_REASON_CAP);
 }
 
 /* Its own limit is a promise, and without priorities nothing goes between. */
@@ -549,6 +565,7 @@ int main(void)
 		CASE(test_coreside_holds_nobody_for_a_floor_of_who_leaves_room),
 		CASE(test_coreside_holds_nobody_for_a_floor_of_who_begins_a_round),
 		CASE(test_coreside_gives_the_device_to_who_fills_it),
+		CASE(test_coreside_gives_the_device_to_who_is_not_helped_between),
 		CASE(test_coreside_gives_the_device_for_a_limit_of_who_leaves_room),
 		CASE(test_coreside_limits_come_before_floors),
 		CASE(test_priority_critical_tenants_are_above_limits),
