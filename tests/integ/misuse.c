@@ -24,7 +24,11 @@ static const char kernel_ptx[] =
 	".visible .entry store(.param .u64 p)\n{\n\t.reg .b64 %a;\n\tld.param.u64 %a, [p];\n"
 	"\tst.global.u32 [%a], 1;\n\tret;\n}\n"
 	".visible .entry spin(.param .u64 p)\n{\n\t.reg .b64 %a;\n\tld.param.u64 %a, [p];\n"
-	"\tst.volatile.global.u32 [%a], 1;\nL:\n\tbra L;\n}\n"
+	"\tst.volatile.global.u32 [%a], 1;\nL:\n\tbra L;\n}\n";
+
+/* By itself: natively a wrong address has another code in a module that prints. */
+static const char print_ptx[] =
+	".version 6.4\n.target sm_50\n.address_size 64\n"
 	".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
 	".global .align 1 .b8 text[9] = {112, 114, 105, 110, 116, 101, 100, 10, 0};\n"
 	".visible .entry print()\n{\n\t.reg .b64 %f, %g;\n\t.reg .b32 %r;\n"
@@ -51,7 +55,7 @@ static void need(const char *what, CUresult r)
 	exit(2);
 }
 
-static CUfunction set_up(const char *kernel)
+static CUfunction set_up(const char *ptx, const char *kernel)
 {
 	CUcontext ctx;
 	CUmodule module;
@@ -61,7 +65,7 @@ static CUfunction set_up(const char *kernel)
 	need("cuInit", cu.cuInit(0));
 	need("context", cu.cuDevicePrimaryCtxRetain(&ctx, 0));
 	need("context", cu.cuCtxSetCurrent(ctx));
-	need("module", cu.cuModuleLoadData(&module, kernel_ptx));
+	need("module", cu.cuModuleLoadData(&module, ptx));
 	need("function", cu.cuModuleGetFunction(&f, module, kernel));
 	return f;
 }
@@ -77,13 +81,6 @@ static void write_where_nothing_is(CUfunction f)
 	r = cu.cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL);
 	say("launch, then synchronize", r ? r : cu.cuCtxSynchronize());
 	say("next call", cu.cuMemAlloc_v2(&p, 4096));
-}
-
-static const char *kernel_of(const char *mode)
-{
-	if (!strcmp(mode, "cancel-print"))
-		return "print";
-	return strncmp(mode, "run-", 4) ? "store" : "spin";
 }
 
 static void wait_for_line(void)
@@ -185,10 +182,12 @@ int main(int argc, char **argv)
 		cancel_init();
 		return 0;
 	}
-	f = set_up(kernel_of(argv[1]));
-	if (!strcmp(argv[1], "cancel-print"))
-		cancel_print(f);
-	else if (!strcmp(argv[1], "run-for-ever"))
+	if (!strcmp(argv[1], "cancel-print")) {
+		cancel_print(set_up(print_ptx, "print"));
+		return 0;
+	}
+	f = set_up(kernel_ptx, strncmp(argv[1], "run-", 4) ? "store" : "spin");
+	if (!strcmp(argv[1], "run-for-ever"))
 		run_for_ever(f);
 	else if (!strcmp(argv[1], "run-until-told"))
 		run_until_told(f);
