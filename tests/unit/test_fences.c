@@ -217,11 +217,11 @@ static bool look_at_ring(struct meeting *m)
 	return !gsb_ring_is_empty(&m->consumer);
 }
 
-/* Who saw nothing sleeps, until somebody rings: who rings takes the word back. */
+/* Who saw nothing sleeps, until somebody rings: who rings puts another word there. */
 static void settle_sleep(struct meeting *m, bool tenant_first)
 {
 	await(&m->done, m->begun);
-	m->missed += !tenant_first && m->region->header.engine_sleeps;
+	m->missed += !tenant_first && (m->region->header.engine_sleeps & GSB_SLEEPS);
 	gsb_ring_awake(&m->consumer);
 	while (gsb_ring_peek(&m->consumer, m->copy) == 1)
 		gsb_ring_advance(&m->consumer, (struct gsb_rec *)m->copy);
