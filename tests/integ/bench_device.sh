@@ -63,7 +63,7 @@ bench_device_copies() {
 
 bench_device_has_queries_at_once_and_again() {
 	rounds=1 more='--seconds 0.1'
-	expect_equal "$(rows_of mix)" "mix mix_copies mix_loop"
+	expect_equal "$(rows_of mix)" "mix mix_copies mix_five mix_five_turns mix_turns mix_copies_turns mix_loop"
 	status_of "$build/tools/gsb-bench" mix --device emu:h200 --rounds 1 --scale 1/256 --seconds no
 	expect_equal "$status" 1
 	expect_match "$output" "mix failed, broker"

@@ -82,18 +82,20 @@ static int measure_probe(struct bench *b, enum gsb_bench_way way, const char *pa
 	return read_probe(b, way, part);
 }
 
-/* n programs at once: ms from the first exec to the last exit. */
+/* n programs, so many at once: ms from the first exec to the last exit. */
 static int time_many(struct bench *b, enum gsb_bench_way way, const char *key,
-		     const char *const *argv[], unsigned n)
+		     const char *const *argv[], unsigned n, unsigned at_once)
 {
 	struct gsb_bench_child c[MANY];
 	uint64_t from = gsb_clock_ns();
 	int err = 0;
 
-	for (unsigned i = 0; i < n; i++)
-		gsb_bench_begin(&b->ways, way, argv[i], false, &c[i]);
-	for (unsigned i = 0; i < n; i++)
-		err |= gsb_bench_end(&c[i]);
+	for (unsigned i = 0; i < n + at_once; i++) {
+		if (i >= at_once)
+			err |= gsb_bench_end(&c[i - at_once]);
+		if (i < n)
+			gsb_bench_begin(&b->ways, way, argv[i], false, &c[i]);
+	}
 	if (!err)
 		take(b, way, key, (double)(gsb_clock_ns() - from) / 1e6);
 	return err;
@@ -106,7 +108,7 @@ static int time_same(struct bench *b, enum gsb_bench_way way, const char *key,
 
 	for (unsigned i = 0; i < n; i++)
 		all[i] = argv;
-	return time_many(b, way, key, all, n);
+	return time_many(b, way, key, all, n, n);
 }
 
 static int measure_processes(struct bench *b, enum gsb_bench_way way, const char *part)
@@ -146,27 +148,39 @@ static int measure_interference(struct bench *b, enum gsb_bench_way way, const c
 	       measure_beside(b, way, "disturb_much", NULL);
 }
 
-/* n queries of the sample database at once, of the first n_kinds in turn. */
-static int run_queries(struct bench *b, enum gsb_bench_way way, const char *key, unsigned n,
-		       unsigned n_kinds)
+/* n queries of the sample database, of the first n_kinds in turn. */
+struct mix {
+	const char *key;
+	unsigned n, n_kinds, at_once;
+	bool is_extra; /* where mixes alone are asked for */
+};
+
+static const struct mix mixes[] = {
+	{"mix", MANY, 5, MANY, false},	 {"mix_copies", MANY, 2, MANY, false},
+	{"mix_five", 5, 5, 5, true},	 {"mix_five_turns", 5, 5, 1, true},
+	{"mix_turns", MANY, 5, 1, true}, {"mix_copies_turns", MANY, 2, 1, true},
+};
+
+static int run_queries(struct bench *b, enum gsb_bench_way way, const struct mix *m)
 {
 	static const char *const names[] = {"q1", "q2", "q3", "q4", "q5"};
 	const char *argv[MANY][9];
 	const char *const *all[MANY];
 
-	for (unsigned i = 0; i < n; i++) {
-		const char *one[] = {b->gpu_db,		 "run",	    "--data", b->data, "--query",
-				     names[i % n_kinds], "--quiet", NULL};
+	for (unsigned i = 0; i < m->n; i++) {
+		const char *one[] = {b->gpu_db, "run",	   "--data",
+				     b->data,	"--query", names[i % m->n_kinds],
+				     "--quiet", NULL};
 
 		memcpy(argv[i], one, sizeof(one));
 		all[i] = argv[i];
 	}
-	return time_many(b, way, key, all, n);
+	return time_many(b, way, m->key, all, m->n, m->at_once);
 }
 
 static int measure_program(struct bench *b, enum gsb_bench_way way, const char *part)
 {
-	return run_queries(b, way, part, 1, 1);
+	return run_queries(b, way, &(struct mix){part, 1, 1, 1, false});
 }
 
 /* What one query took of a program that ran it again and again, ms; 0: it did not. */
@@ -202,8 +216,12 @@ static int run_loops(struct bench *b, enum gsb_bench_way way)
 
 static int measure_mix(struct bench *b, enum gsb_bench_way way, const char *part)
 {
-	return run_queries(b, way, "mix", MANY, 5) | run_queries(b, way, "mix_copies", MANY, 2) |
-	       run_loops(b, way);
+	int err = 0;
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(mixes); i++)
+		if (!mixes[i].is_extra || !strcmp(b->part, part))
+			err |= run_queries(b, way, &mixes[i]);
+	return err | run_loops(b, way);
 }
 
 static const struct {
