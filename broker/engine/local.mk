@@ -197,6 +197,7 @@ tests_unit_test_engine_later_LDADD = $(engine_test_libs)
 
 tests_unit_test_engine_kept_SOURCES = tests/unit/test_engine_kept.c $(engine_kit) $(control_kit)
 tests_unit_test_engine_kept_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_kept_LDFLAGS = -Wl,--wrap=gsb_puncher_give
 tests_unit_test_engine_kept_LDADD = $(engine_test_libs)
 tests_unit_test_engine_memory_SOURCES = tests/unit/test_engine_memory.c $(engine_kit) $(control_kit)
 tests_unit_test_engine_memory_CFLAGS = $(engine_test_cflags)

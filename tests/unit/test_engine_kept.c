@@ -12,6 +12,7 @@
 
 #include "broker/engine/memory/kept.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/memory/puncher.h"
 #include "tests/unit/control_kit.h"
 
 #define MB (1ull << 20)
@@ -401,13 +402,18 @@ static void test_engine_asks_the_device_again_without_reserves(void **state)
 
 /* ---- pinned memory ---- */
 
-static uint64_t pin(struct kit_tenant *t, uint64_t bytes)
+static uint64_t post_pin(struct kit_tenant *t, uint64_t bytes)
 {
 	struct gsb_rec_mem_alloc a = {.ctx = kit_ctx(0), .size = bytes};
 	uint64_t call = kit_post_call(t, GSB_REC_HOST_ALLOC, &a, sizeof(a), NULL, 0);
 
 	kit_settle(t->kit);
-	assert_int_equal(kit_status_of(t, call), CUDA_SUCCESS);
+	return call;
+}
+
+static uint64_t pin(struct kit_tenant *t, uint64_t bytes)
+{
+	assert_int_equal(kit_status_of(t, post_pin(t, bytes)), CUDA_SUCCESS);
 	return ((const struct gsb_reply_range *)kit_reply(t))->addr;
 }
 
@@ -564,6 +570,72 @@ static void test_window_that_is_full_has_what_is_kept(void **state)
 	pin(&f->a, 6 * MB);
 	assert_false(is_kept(&f->a, &b));
 	assert_int_equal(f->a.t->host_used_bytes, 6 * MB);
+}
+
+/* No thread can be had that would take the pages away: the numbers are there at once, and nobody would tell of it later. */
+static bool no_thread;
+
+int __real_gsb_puncher_give(struct gsb_mailbox *box, struct gsb_punch_job *job);
+int __wrap_gsb_puncher_give(struct gsb_mailbox *box, struct gsb_punch_job *job);
+
+int __wrap_gsb_puncher_give(struct gsb_mailbox *box, struct gsb_punch_job *job)
+{
+	return no_thread ? -EAGAIN : __real_gsb_puncher_give(box, job);
+}
+
+static void test_window_that_is_full_has_what_is_kept_where_no_thread_is_had(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b = keep(f, &f->a, 0, pin(&f->a, 5 * MB));
+
+	no_thread = true;
+	pin(&f->a, 6 * MB);
+	no_thread = false;
+	assert_false(is_kept(&f->a, &b));
+	assert_int_equal(f->a.t->host_used_bytes, 6 * MB);
+}
+
+static int pin_slowly(struct gsb_space *s, uint64_t addr, uint64_t size)
+{
+	return -EINPROGRESS;
+}
+
+/* It was freed while another thread's memory was being pinned, and goes when that is done. */
+static void test_window_that_is_full_waits_for_what_is_kept_beside_work(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_device_ops *ops = &f->c.k.dev->ops;
+	uint64_t addr = pin(&f->a, 5 * MB), call;
+	struct gsb_rec_mem_keep b;
+
+	count_pins(f);
+	ops->host_pin = pin_slowly;
+	post_pin(&f->a, MB);
+	b = keep(f, &f->a, 0, addr);
+	call = post_pin(&f->a, 4 * MB);
+	assert_true(is_kept(&f->a, &b));
+	ops->host_pin = pins.pin;
+	kit_settle(&f->c.k);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
+	assert_false(is_kept(&f->a, &b));
+	assert_int_equal(f->a.t->host_used_bytes, 5 * MB);
+}
+
+/* What the library has taken meanwhile is none to wait for. */
+static void test_window_that_is_full_of_what_is_taken_is_full(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr = pin(&f->a, 5 * MB), call;
+	struct gsb_rec_mem_keep b;
+
+	make_second_context(&f->a);
+	copy_from(&f->a, addr, 1, 9);
+	b = keep(f, &f->a, 0, addr);
+	f->a.region->kept[0] = 0;
+	call = post_pin(&f->a, 6 * MB);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_ERROR_OUT_OF_MEMORY);
+	take(&f->a, &b);
+	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 0);
 }
 
 /* Memory of the device that is short is not had by what is pinned. */
@@ -920,6 +992,9 @@ int main(void)
 		kept_test(test_pinned_memory_that_is_not_taken_for_long_goes),
 		kept_test(test_pinned_memory_under_a_copy_of_any_context_stays),
 		kept_test(test_window_that_is_full_has_what_is_kept),
+		kept_test(test_window_that_is_full_has_what_is_kept_where_no_thread_is_had),
+		kept_test(test_window_that_is_full_waits_for_what_is_kept_beside_work),
+		kept_test(test_window_that_is_full_of_what_is_taken_is_full),
 		kept_test(test_pinned_memory_is_not_given_for_the_devices),
 		kept_test(test_context_that_comes_has_what_is_kept_pinned),
 		kept_test(test_kept_pinned_memory_of_a_context_goes_with_it),

@@ -92,6 +92,12 @@ int gsb_memory_host_ctx_pin(struct gsb_ctx *ctx, uint64_t *from)
 
 /* ---- allocations ---- */
 
+static int take_numbers(struct gsb_tenant *t, uint64_t size, uint64_t align, uint64_t *addr)
+{
+	return gsb_ranges_alloc(&t->host_taken, gsb_round_up(size, HOST_PAGE_BYTES), align, 0,
+				addr);
+}
+
 /* Numbers in the window, which nothing may name yet. */
 int gsb_memory_host_take(struct gsb_tenant *t, uint64_t size, uint64_t align, uint64_t *addr)
 {
@@ -101,8 +107,11 @@ int gsb_memory_host_take(struct gsb_tenant *t, uint64_t size, uint64_t align, ui
 		return -ENOTSUP;
 	if (!size || size > t->limits.host_mem_bytes)
 		return size ? -ENOMEM : -EINVAL;
-	err = gsb_ranges_alloc(&t->host_taken, gsb_round_up(size, HOST_PAGE_BYTES), align, 0, addr);
-	return err == -ENOMEM && gsb_kept_give_back_host(t) ? -EAGAIN : err;
+	err = take_numbers(t, size, align, addr);
+	if (err == -ENOMEM && gsb_kept_give_back_host(t) && !gsb_memory_host_is_going(t))
+		err = take_numbers(t, size, align, addr); /* they were given at once */
+	return err == -ENOMEM && (gsb_memory_host_is_going(t) || gsb_kept_host_waits(t)) ? -EAGAIN
+											 : err;
 }
 
 void gsb_memory_host_count(struct gsb_tenant *t, uint64_t size)

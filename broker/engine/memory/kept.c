@@ -71,6 +71,7 @@ struct host_free {
 static void host_free_done(struct gsb_drain *d)
 {
 	d->tenant->kept->blocks[gsb_container_of(d, struct host_free, drain)->index].n_fences--;
+	d->tenant->queues.stalled = false; /* gsb_kept_host_waits() */
 }
 
 static int check_keep(struct gsb_tenant *t, const struct gsb_rec_mem_keep *body)
@@ -248,6 +249,17 @@ bool gsb_kept_give_back(struct gsb_tenant *t)
 bool gsb_kept_give_back_host(struct gsb_tenant *t)
 {
 	return give_all_back(t, true);
+}
+
+bool gsb_kept_host_waits(const struct gsb_tenant *t)
+{
+	for (uint32_t i = 0; t->kept && t->kept->n && i < GSB_N_KEPT; i++) {
+		const struct block *b = &t->kept->blocks[i];
+
+		if (b->ctx && b->is_host && b->n_fences && atomic_load(word_of(t, b)) == b->number)
+			return true;
+	}
+	return false;
 }
 
 void gsb_kept_age(struct gsb_tenant *t)

@@ -40,6 +40,8 @@ int gsb_kept_take(struct gsb_tenant *t, const struct gsb_rec *rec,
 /* Give back what the tenant has not taken meanwhile, of the device's memory, or of pinned memory; false: there was nothing. */
 bool gsb_kept_give_back(struct gsb_tenant *t);
 bool gsb_kept_give_back_host(struct gsb_tenant *t);
+/* Whether some of the pinned memory would go, but that work before it is not done yet. When it is, the tenant's ring is read again. */
+bool gsb_kept_host_waits(const struct gsb_tenant *t);
 /* The same of what is there since the last time that this was called. */
 void gsb_kept_age(struct gsb_tenant *t);
 
