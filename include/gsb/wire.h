@@ -33,7 +33,7 @@
 #define GSB_WIRE_MAGIC 0x31576b72425347ffull /* also tells the byte order */
 #define GSB_WIRE_MAJOR 3		     /* differs: no understanding */
 #define GSB_WIRE_MINOR \
-	5 /* higher: more records, same layout; 1: STARTING; 2: RANGE; 3: IPC; 4: BACKING_OF_HOST; 5: HOST_MIRROR. It goes on from major to major */
+	6 /* higher: more records, same layout; 1: STARTING; 2: RANGE; 3: IPC; 4: BACKING_OF_HOST; 5: HOST_MIRROR; 6: MEM_KEEP of pinned memory. It goes on from major to major */
 
 /* Feature bits of hello; a bit that a side does not know is refused by name. */
 #define GSB_FEATURE_STAGING	(1ull << 0) /* copies through the staging memfd: always there */

@@ -10,6 +10,9 @@
 #include "interpose/cu/stream.h"
 #include "shm/region.h"
 
+#define HOST_MINOR \
+	6 /* of the engine, from which on it keeps pinned memory: an older one would cut us off for it */
+
 struct block {
 	uint64_t addr, size; /* size 0: nothing is kept here */
 	uint64_t wire;	     /* of its context */
@@ -97,12 +100,18 @@ static bool keep(const struct gsb_alloc *a, struct gsb_post *p)
 	return true;
 }
 
+static bool may_keep(const struct gsb_alloc *a)
+{
+	return gsb_proc.may_keep && a->may_keep &&
+	       (a->kind != GSB_ALLOC_HOST || gsb_proc.region->header.minor >= HOST_MINOR);
+}
+
 bool gsb_cu_kept_keep(const struct gsb_alloc *a)
 {
 	const struct gsb_guard guard = gsb_cu_wire_guard(a->wire);
 	struct gsb_post p;
 
-	if (!gsb_proc.may_keep || !a->may_keep || a->size > GSB_KEPT_SIZE_MAX ||
+	if (!may_keep(a) || a->size > GSB_KEPT_SIZE_MAX ||
 	    gsb_post_begin_if(&p, GSB_REC_MEM_KEEP, &guard, sizeof(struct gsb_rec_mem_keep)))
 		return false;
 	if (!keep(a, &p)) {

@@ -470,6 +470,23 @@ static void test_pinned_memory_beside_work_goes_to_the_engine(void **state)
 	assert_int_equal(count(GSB_REC_MEM_KEEP), 1);
 }
 
+/* It keeps memory of the device alone. */
+static void test_pinned_memory_goes_to_an_older_engine(void **state)
+{
+	CUdeviceptr a = allocate(1000);
+	void *p = pin(1000);
+
+	engine->minor = 5;
+	flush();
+	assert_cu(cu.cuMemFreeHost(p));
+	assert_int_equal(count(GSB_REC_HOST_FREE), 1);
+	assert_int_equal(count(GSB_REC_MEM_KEEP), 0);
+	assert_cu(cu.cuMemFree_v2(a));
+	assert_int_equal(count(GSB_REC_MEM_KEEP), 1);
+	engine->minor = GSB_WIRE_MINOR;
+	flush();
+}
+
 /* ---- an engine without ---- */
 
 /* In a process of its own, for a process has one engine. */
@@ -526,6 +543,7 @@ int main(void)
 			test_pinned_memory_and_the_devices_are_not_taken_for_each_other, begin),
 		cmocka_unit_test_setup(test_pinned_memory_that_is_kept_counts_by_pages, begin),
 		cmocka_unit_test_setup(test_pinned_memory_beside_work_goes_to_the_engine, begin),
+		cmocka_unit_test_setup(test_pinned_memory_goes_to_an_older_engine, begin),
 		cmocka_unit_test_setup(test_random_threads_never_have_the_same_memory, begin),
 	};
 
