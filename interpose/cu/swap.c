@@ -314,7 +314,7 @@ static void let_grow(uint64_t begin)
 CUresult gsb_may_swap(uint64_t begin, uint64_t bytes)
 {
 	uint64_t next = begin, end = begin + bytes;
-	FILE *maps = fopen("/proc/self/maps", "re");
+	FILE *maps = fopen(GSB_MAPS, "re");
 	CUresult result = maps ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
 	struct region r;
 

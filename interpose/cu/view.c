@@ -35,7 +35,7 @@ static int access_of(const char *text)
 	       (text[2] == 'x' ? PROT_EXEC : 0);
 }
 
-/* Whether a line of /proc/self/maps is one. */
+/* Whether a line of GSB_MAPS is one. */
 static bool read_view(const char *line, struct gsb_page_view *v)
 {
 	uint64_t end, offset, inode;
@@ -79,7 +79,7 @@ static bool read_all(FILE *maps, struct gsb_views *views)
 bool gsb_views_read(struct gsb_views *out)
 {
 	const int was = gsb_cancel_hold();
-	FILE *maps = fopen("/proc/self/maps", "re");
+	FILE *maps = fopen(GSB_MAPS, "re");
 	bool is_known;
 
 	*out = (struct gsb_views){0};

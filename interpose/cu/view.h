@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What this thread has mapped. What the kernel says of the process is what the first thread has, and that is nothing when it has ended. */
+#define GSB_MAPS "/proc/thread-self/maps"
+
 /* Whole pages, one behind the other. */
 struct gsb_page_view {
 	uint64_t addr, size;

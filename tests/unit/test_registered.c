@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -591,6 +592,57 @@ static void test_file_with_a_long_name(void **state)
 	close(fd);
 }
 
+static bool process_has_maps(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	bool has = maps && getc(maps) != EOF;
+
+	if (maps)
+		fclose(maps);
+	return has;
+}
+
+/* The pages come back with their bytes, and others may be registered. */
+static void *outlive(void *main_thread)
+{
+	const struct gsb_registered r = {.addr = (uint64_t)memory, .size = PAGE};
+	uint64_t shared[2], gone[GSB_MIRRORS_GONE];
+	unsigned n = 0;
+
+	pthread_join(*(pthread_t *)main_thread, NULL);
+	while (process_has_maps())
+		sched_yield();
+	if (gsb_registered_remove((uint64_t)memory, gone, &n) || n != 1)
+		_exit(1);
+	memset(window, 0, (size_t)N_PAGES * PAGE);
+	for (size_t i = 0; i < (size_t)N_PAGES * PAGE; i++)
+		if (memory[i] != 7)
+			_exit(2);
+	_exit(gsb_registered_begin(&r, shared) ? 3 : 0);
+}
+
+/* What the kernel says of the process is what it says of that thread. */
+static void test_first_thread_has_ended(void **state)
+{
+	static pthread_t self;
+	pthread_t other;
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid) {
+		alarm(30);
+		memset(memory, 7, (size_t)N_PAGES * PAGE);
+		add((uint64_t)N_PAGES * PAGE);
+		self = pthread_self();
+		pthread_create(&other, NULL, outlive, &self);
+		pthread_exit(NULL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* As where no /proc is. */
 static bool is_unknown;
 
@@ -818,6 +870,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_huge_pages, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_file_with_a_long_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_first_thread_has_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancelled_while_others_are_made, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_writers, setup, teardown),
