@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -438,14 +440,15 @@ static uint64_t page_of(const volatile void *p)
 	return (uint64_t)p & ~(uint64_t)(PAGE - 1);
 }
 
-/* Other pages with the same bytes, in place of those that its caller does not stand on. */
+/* Other pages with the same bytes, in place of those that its caller does not stand on. The kernel copies: a sanitizer minds who reads all of a stack's page. */
 static void put_another(void *page)
 {
 	void *other = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct iovec to = {other, PAGE}, from = {page, PAGE};
 
-	if (other == MAP_FAILED)
+	if (other == MAP_FAILED ||
+	    syscall(SYS_process_vm_readv, getpid(), &to, 1, &from, 1, 0) != (long)PAGE)
 		return;
-	memcpy(other, page, PAGE);
 	(void)!mremap(other, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, page);
 }
 
